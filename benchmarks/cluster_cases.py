@@ -48,7 +48,7 @@ def cases(data: Path) -> dict[str, Case]:
             "items.jsonl",
         ),
         Case("build", ("build", *build, talks, "--repository", talks), "set.jsonl"),
-        Case("select", ("select", str(data / "questions.jsonl"), "--system", "aptness", "--turned", "2"), "run"),
+        Case("select", ("select", str(data / "questions.jsonl"), "--system", "aptness", "--order-checks", "2"), "run"),
         Case("attack", ("attack", talks, "-m", "aptness(model='bi')", "--contexts", "60"), "attack.json"),
         Case("index", ("index", "build", str(data / "talks"), "--kind", "dense"), "index"),
     ]

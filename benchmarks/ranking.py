@@ -56,7 +56,7 @@ def rankers(folder: Path) -> tuple[RankerModel, RankerModel]:
     chooser = ChooserNetwork(copy_first_layers(start.trunk, recipe.chooser_layers))
     weights = np.ones(start.words.count, np.float32)
     for name, of, counted in (("situated", chooser, weights), ("cross", None, None)):
-        export_ranker(start.reader, of, counted, recipe.given, recipe.choice, recipe.limits, {}, folder / name)
+        export_ranker(start.reader, of, counted, recipe.input, recipe.choice, recipe.limits, {}, folder / name)
     return RankerModel(folder / "situated"), RankerModel(folder / "cross")
 
 

@@ -83,7 +83,7 @@ class CoverageMap:
         return sorted(found.values(), key=lambda run: (cost(run), run.name))
 
 
-def map_tests(packages: Sequence[str], folder: Path, workers: int, report: Callable[[str], None]) -> CoverageMap:
+def map_tests(packages: Sequence[str], folder: Path, workers: int, log: Callable[[str], None]) -> CoverageMap:
     """The map of all test files that import the packages."""
     shared = [file for file in sorted((ROOT / "tests").glob("*.py")) if not file.name.startswith("test_")]
     common = _digest([*sorted((ROOT / "src").rglob("*.py")), *shared]) + repr(sorted(packages))
@@ -95,11 +95,11 @@ def map_tests(packages: Sequence[str], folder: Path, workers: int, report: Calla
     for old in set(folder.glob("*.json")) - set(outputs.values()):
         old.unlink()
     missing = [name for name, out in outputs.items() if not out.exists()]
-    report(f"{len(missing)} of {len(outputs)} test files are run to see which lines they reach")
+    log(f"{len(missing)} of {len(outputs)} test files are run to see which lines they reach")
     with ThreadPoolExecutor(workers) as pool:
         list(
             pool.map(
-                lambda names: _run_files(names, outputs, packages, report),
+                lambda names: _run_files(names, outputs, packages, log),
                 [missing[n::workers] for n in range(workers)],
             )
         )
@@ -120,7 +120,7 @@ def related_files(packages: Sequence[str]) -> list[Path]:
 
 
 def _run_files(
-    names: Sequence[str], outputs: dict[str, Path], packages: Sequence[str], report: Callable[[str], None]
+    names: Sequence[str], outputs: dict[str, Path], packages: Sequence[str], log: Callable[[str], None]
 ) -> None:
     """Run test files in one process; if it dies, the file that it died in is reported and left out."""
     left = list(names)
@@ -143,7 +143,7 @@ def _run_files(
             raise SystemExit(f"the tests could not be collected:\n{run.stdout[-2000:]}")
         left = [name for name in left if not outputs[name].exists()]
         if left:
-            report(f"{left[0]} is left out: pytest died in it (status {run.returncode})")
+            log(f"{left[0]} is left out: pytest died in it (status {run.returncode})")
             outputs[left.pop(0)].write_text("[]", encoding="utf-8")
 
 

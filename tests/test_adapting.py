@@ -93,16 +93,16 @@ def test_at_most_so_many_are_adapted_and_the_others_wait(tiny: Path) -> None:
     assert "not tried" not in {one.verdict for one in adapt(pairs(), QUICK, most=3)}
 
 
-def test_results_made_elsewhere_serve_without_a_model(tiny: Path, tmp_path: Path, own_cache: Path) -> None:
+def test_results_other_stores_serve_without_a_model(tiny: Path, tmp_path: Path, own_cache: Path) -> None:
     first = adapt(pairs(), QUICK)
     (file,) = (own_cache / "adaptations").iterdir()
     elsewhere = file.rename(tmp_path / "made.jsonl")
     tiny.rename(tmp_path / "away")
-    assert adapt(pairs(), QUICK, made_elsewhere=[elsewhere]) == first
+    assert adapt(pairs(), QUICK, other_stores=[elsewhere]) == first
     with pytest.raises(RejoinderError, match="smollm2-135m"):
         adapt(pairs(), QUICK)
     with pytest.raises(RejoinderError, match="cannot be read"):
-        adapt(pairs(), QUICK, made_elsewhere=[tmp_path / "nothing"])
+        adapt(pairs(), QUICK, other_stores=[tmp_path / "nothing"])
 
 
 def test_settings_have_a_spec() -> None:

@@ -264,13 +264,17 @@ def test_what_was_answered_is_not_asked_again_and_more_items_ask_only_for_those(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     data = collect(talks(("ann", "bob"), 30))
-    announced: list[tuple[int, int]] = []
+    lines: list[str] = []
     with served(judges(model_judge(0.0, 0.0, {}))) as server:
         reach(server, monkeypatch)
         for n in (10, 10, 25):
-            rejoinder.arena(data, "m", n=n, announce=lambda *counts: announced.append(counts))
+            rejoinder.arena(data, "m", n=n, log=lines.append)
         assert len(server.sent) == 50
-    assert announced == [(10, 20), (10, 0), (25, 30)]
+    assert lines == [
+        "10 pairs of replies, 20 requests to m",
+        "10 pairs of replies, 0 requests to m",
+        "25 pairs of replies, 30 requests to m",
+    ]
 
 
 def test_an_arena_that_is_killed_goes_on_where_it_was(

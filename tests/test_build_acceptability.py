@@ -164,7 +164,7 @@ def test_pools_carry_the_probability_and_the_card_says_how_often_the_judge_errs(
     accepted = {one.id: is_acceptable(one, known) for one in judged.candidates}
     assert accepted == {"c0": False, "c1": False, "c2": True, "c3": False, "c4": None, "t": True}
     assert "acceptable" not in judged.candidates[4].meta
-    built = make_questions(PoolSet((pool,)), SelectionSettings(judge=says), known=known)
+    built = make_questions(PoolSet((pool,)), SelectionSettings(judge=says), acceptability=known)
     assert {one.id for one in built.questions[0].candidates} == {"t", "c0", "c1", "c3"}
     model = built.card["model"]
     assert built.card["judged by"] == "model"
@@ -182,7 +182,7 @@ def test_where_people_scored_they_decide_and_the_judge_is_held_against_them(says
     ]
     truth = Candidate("Reply 98 is the truth.", "t", "true", "human", (), {"ratings": [5, 5, 5]})
     built = make_questions(
-        PoolSet((Question("p", (Turn("Well?"),), (*found, truth)),)), SelectionSettings(judge=says), known=known
+        PoolSet((Question("p", (Turn("Well?"),), (*found, truth)),)), SelectionSettings(judge=says), acceptability=known
     )
     assert "c90" not in {one.id for one in built.questions[0].candidates}
     assert built.card["judged by"] == "people"

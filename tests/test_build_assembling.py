@@ -110,7 +110,7 @@ def judged(probabilities: Sequence[float | None]) -> Question:
 
 
 def test_the_model_decides_where_no_people_did_and_says_nothing_of_what_it_has_no_score_for() -> None:
-    assembling = QuestionAssembler(SelectionSettings(), by_people=False, known=HALF)  # accepts from .5 on
+    assembling = QuestionAssembler(SelectionSettings(), by_people=False, acceptability=HALF)  # accepts from .5 on
     made = assembling.questions(judged([0.2, 0.5, 0.49, 0.9, None, 0.1]))
     assert {one.id for one in made[0].candidates} == {"c0", "c1", "c3", "c6"}
     assert assembling.counts["candidates acceptable"] == 2
@@ -120,8 +120,8 @@ def test_the_model_decides_where_no_people_did_and_says_nothing_of_what_it_has_n
 
 def test_the_model_decides_on_a_second_truth_only_where_that_is_asked_for() -> None:
     found = judged([0.1, 0.2, 0.3, 0.1, 0.2, 0.3, 0.7, 0.9])
-    assert len(QuestionAssembler(SelectionSettings(), by_people=False, known=HALF).questions(found)) == 1
-    made = QuestionAssembler(SelectionSettings(second="model"), by_people=False, known=HALF).questions(found)
+    assert len(QuestionAssembler(SelectionSettings(), by_people=False, acceptability=HALF).questions(found)) == 1
+    made = QuestionAssembler(SelectionSettings(second="model"), by_people=False, acceptability=HALF).questions(found)
     assert len(made) == 2
     assert made[1].candidates[min(find_right_candidates(made[1]))].id == "c8"
 

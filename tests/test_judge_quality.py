@@ -240,11 +240,11 @@ def test_changed_replies_are_asked_about_only_where_it_is_typed(
     with served(judges(rate=rate_by(quality=0.5))) as server:
         reach(server, monkeypatch)
         rejoinder.run([file], rejoinder.Plan.of([JUDGE]), tmp_path / "run")
-        announced: list[tuple[str, int]] = []
-        (summary,) = rejoinder.judge(
-            tmp_path / "run", attacks=20, resamples=50, announce=lambda *one: announced.append(one)
+        lines: list[str] = []
+        (summary,) = rejoinder.judge(tmp_path / "run", attacks=20, resamples=50, log=lines.append)
+        assert lines == [f"{JUDGE}: {len(server.sent) - 60} requests about changed replies"], (
+            "the replies themselves were asked about before"
         )
-        assert announced == [(JUDGE, len(server.sent) - 60)], "the replies themselves were asked about before"
         sent = len(server.sent)
         done = CliRunner().invoke(program, ["judge", str(tmp_path / "run"), "--attacks", "20", "--format", "json"])
         assert len(server.sent) == sent

@@ -89,7 +89,7 @@ def test_questions_that_tell_nothing_are_counted_by_reason() -> None:
     found = evaluate_ranking(ranked_of(questions, x=lines))
     assert len(found.ranked.questions) == 1
     assert sum(found.left_out.values()) == 3
-    assert len(evaluate_ranking(ranked_of(questions, x=lines), everything=True).ranked.questions) == 2
+    assert len(evaluate_ranking(ranked_of(questions, x=lines), all_questions=True).ranked.questions) == 2
     shown = "\n".join(FORMATS["text"](table) for table in ranking_tables(found))
     assert "Left out: 1 question with no Bad candidate." in shown
 
@@ -107,7 +107,7 @@ def test_breakdowns_go_by_category_polarity_number_and_what_was_seen() -> None:
         situated("c", relevant="100", polarity="no", category="location"),
     ]
     found = evaluate_ranking(
-        ranked_of(questions, x=[RIGHT, WRONG, RIGHT]), seen=lambda q: ("known" if q.id == "a" else "new",)
+        ranked_of(questions, x=[RIGHT, WRONG, RIGHT]), overlap=lambda q: ("known" if q.id == "a" else "new",)
     )
     values = {
         name: {part.name: part.measures[PRECISION].estimate.value for part in parts}

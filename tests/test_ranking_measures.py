@@ -111,6 +111,6 @@ def test_questions_that_tell_nothing_are_left_out_with_a_reason() -> None:
     assert explain_exclusion(situated("q", "B")) == ONE_CANDIDATE
     assert explain_exclusion(situated("q", "aaa")) == EQUAL_GRADES
     assert explain_exclusion(situated("q", "Baa")) == NO_BAD, "the paper leaves them out of validation and test"
-    assert explain_exclusion(situated("q", "Baa"), everything=True) is None
+    assert explain_exclusion(situated("q", "Baa"), all_questions=True) is None
     numbers = Question("n", (Turn("hi"),), (Candidate("a", grade=1.0), Candidate("b", grade=2.0)))
     assert explain_exclusion(numbers) is None, "only the words have a Bad among them"

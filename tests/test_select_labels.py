@@ -246,7 +246,7 @@ def test_labels_come_back_from_the_annotation_page_by_majority(tmp_path: Path, f
     questions = some_questions()
     found = read_label_file(questions, judged_by_three(questions, tmp_path, form))
     assert found.judged == 9
-    assert found.given == {"wrong-tense": 1, "none": 8}
+    assert found.label_counts == {"wrong-tense": 1, "none": 8}
     first = found.questions[0].candidates[find_false_places(questions[0])[0]]
     assert first.labels == ("wrong-tense",)
     assert first.meta["labelled_by"] == "people (3 a candidate)"

@@ -95,9 +95,9 @@ def test_missing_and_infinite_scores_come_back_as_they_were(testset: Path, tmp_p
 
 
 def test_a_system_that_has_answered_is_not_asked_again(testset: Path, tmp_path: Path) -> None:
-    first = select(testset, [Longest()], tmp_path / "run", turned=0)
+    first = select(testset, [Longest()], tmp_path / "run", order_checks=0)
     assert first.fresh == ("selection_sets",)
-    second = select(testset, [Longest(), Longest(-1.0)], tmp_path / "run", turned=0)
+    second = select(testset, [Longest(), Longest(-1.0)], tmp_path / "run", order_checks=0)
     assert second.fresh == ("selection_sets(factor=-1.0)",)
     assert Longest.asked == [28, 28]
     assert select(testset, [Longest()], tmp_path / "run").fresh == ()
@@ -106,10 +106,10 @@ def test_a_system_that_has_answered_is_not_asked_again(testset: Path, tmp_path: 
 
 
 def test_labels_that_come_later_do_not_ask_anybody_again(testset: Path, tmp_path: Path) -> None:
-    select(testset, [Longest()], tmp_path / "run", turned=0)
+    select(testset, [Longest()], tmp_path / "run", order_checks=0)
     bare = [attach_error_labels(one, dict.fromkeys(range(4), ()), "nobody") for one in read_labelled_questions()]
     write(bare, testset)
-    run = select(testset, [Longest()], tmp_path / "run", turned=0)
+    run = select(testset, [Longest()], tmp_path / "run", order_checks=0)
     assert run.fresh == ()
     assert not any(c.labels for one in load_selection(tmp_path / "run").selected.questions for c in one.candidates)
 
@@ -117,15 +117,15 @@ def test_labels_that_come_later_do_not_ask_anybody_again(testset: Path, tmp_path
 def test_a_system_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
     write([question(f"q{n}") for n in range(150)], tmp_path / "set.jsonl")
     with pytest.raises(KeyboardInterrupt):
-        select(tmp_path / "set.jsonl", [Breaking()], tmp_path / "run", turned=0)
+        select(tmp_path / "set.jsonl", [Breaking()], tmp_path / "run", order_checks=0)
     assert Longest.asked == [64]
     [part] = (tmp_path / "run" / "systems").glob(".*.part")
     part.write_bytes(part.read_bytes() + b'{"question":"q64","sco')  # as if the machine had stopped while writing
-    shown: list[tuple[str, int, int]] = []
+    shown: list[tuple[int, int]] = []
     run = select(tmp_path / "set.jsonl", [Breaking()], tmp_path / "run", 0, lambda *told: shown.append(told))
     assert Longest.asked == [64, 64, 22]
-    assert shown == [("test_select_run", 128, 150), ("test_select_run", 150, 150)]
-    whole = select(tmp_path / "set.jsonl", [Longest()], tmp_path / "other", turned=0)
+    assert shown == [(128, 150), (150, 150)]
+    whole = select(tmp_path / "set.jsonl", [Longest()], tmp_path / "other", order_checks=0)
     assert run.selected.scores["test_select_run"] == whole.selected.scores["selection_sets"]
 
 
@@ -138,7 +138,7 @@ def test_the_same_command_gives_the_same_bytes(testset: Path, tmp_path: Path) ->
 
 
 def test_a_folder_of_other_questions_is_left_alone(testset: Path, tmp_path: Path) -> None:
-    select(testset, [Longest()], tmp_path / "run", turned=0)
+    select(testset, [Longest()], tmp_path / "run", order_checks=0)
     changed = [dataclasses.replace(one, context=(Turn("Hello."),)) for one in read_labelled_questions()]
     write(changed, tmp_path / "other.jsonl")
     with pytest.raises(RejoinderError, match="is a selection run of other questions"):
@@ -152,7 +152,7 @@ def test_a_folder_of_other_questions_is_left_alone(testset: Path, tmp_path: Path
 
 
 def test_a_damaged_run_is_named(testset: Path, tmp_path: Path) -> None:
-    run = select(testset, [Longest()], tmp_path / "run", turned=0)
+    run = select(testset, [Longest()], tmp_path / "run", order_checks=0)
     [path] = (run.folder / "systems").glob("*.jsonl")
     path.write_bytes(path.read_bytes()[:300])
     with pytest.raises(RejoinderError, match="cannot be read"):
@@ -206,7 +206,9 @@ def test_the_command_ranks_systems_and_says_where_the_results_are(ran: Callable[
 
 @pytest.mark.parametrize("form", list(FORMATS))
 def test_the_tables_come_in_every_form(ran: Callable[..., Ran], testset: Path, form: str) -> None:
-    done = ran("select", testset, "--system", "./mine.py:score", "--system", "tfidf", "--turned", 0, "--format", form)
+    done = ran(
+        "select", testset, "--system", "./mine.py:score", "--system", "tfidf", "--order-checks", 0, "--format", form
+    )
     assert done.status == 0, done.err
     if form == "json":
         titles = [table["title"] for table in json.loads(done.out)]
@@ -274,7 +276,7 @@ def test_the_page_escapes_what_comes_from_data(tmp_path: Path) -> None:
 
 
 def test_what_was_not_answered_is_said_with_the_accuracy_it_may_cost(testset: Path, tmp_path: Path) -> None:
-    run = select(testset, [Odd()], tmp_path / "run", turned=0)
+    run = select(testset, [Odd()], tmp_path / "run", order_checks=0)
     [first, *_] = selection_tables(evaluate_selection(run.selected))
     [row] = first.rows
     assert row[1:4] == [27, 1, 1]
@@ -288,11 +290,11 @@ def test_what_was_not_answered_is_said_with_the_accuracy_it_may_cost(testset: Pa
 
 def test_published_sets_can_be_selected_from(published: Path, tmp_path: Path) -> None:
     """One right among several (SUGAR has words for grades), and five right of fifteen (DailyDialog++)."""
-    run = select("dataset:dailydialogpp/dev", ["tfidf"], tmp_path / "dd", turned=0)
+    run = select("dataset:dailydialogpp/dev", ["tfidf"], tmp_path / "dd", order_checks=0)
     assert len(run.selected.questions) == 1028
     assert run.selected.chance == pytest.approx(1 / 3)
     assert not evaluate_selection(run.selected).shuffled
-    run = select("dataset:sugar/0/test", ["tfidf"], tmp_path / "sugar", turned=0)
+    run = select("dataset:sugar/0/test", ["tfidf"], tmp_path / "sugar", order_checks=0)
     found: Any = evaluate_selection(run.selected)
     assert run.selected.n_clusters < len(run.selected.questions)
     assert {one.name for one in found.groups["grade"]} == {"Bad", "Acceptable", "Best"}

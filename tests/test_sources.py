@@ -40,7 +40,7 @@ ROLES = ["A", "B", "user", None]
 
 @st.composite
 def corpora(draw: st.DrawFn) -> list[Dialogue]:
-    """Some dialogues of two corpora in two splits, of which one has lasting speakers."""
+    """Some dialogues of two corpora in two splits, of which one has permanent speakers."""
     made = []
     for number in range(draw(st.integers(1, 8))):
         corpus = draw(st.sampled_from(["plays", "logs"]))
@@ -107,7 +107,7 @@ def moments(dialogues: list[Dialogue]) -> list[Moment]:
 
 
 def corpus_of(dialogues: list[Dialogue]) -> Corpus:
-    """The corpus with lasting labels in ``plays`` alone, also where the few dialogues at hand would not show it."""
+    """The corpus with permanent labels in ``plays`` alone, also where the few dialogues at hand would not show it."""
     shown = [Dialogue(f"play {i}", (Turn("x", "Zoe"), Turn("y", "Yan")), "plays", "other") for i in range(20)]
     shown += [Dialogue(f"log {i}", (Turn("x", "A"), Turn("y", "B")), "logs", "other") for i in range(20)]
     return Corpus.of([*dialogues, *shown])
@@ -240,8 +240,8 @@ def test_labels_last_or_not_as_one_says() -> None:
     turns = (Turn("one", "A"), Turn("two", "B"), Turn("three", "A"))
     dialogues = [Dialogue("d", turns), Dialogue("e", (Turn("four", "A"), Turn("five", "B")))]
     source = parse_source("same_speaker")
-    for lasting, expected in (("auto", []), ("no", []), ("yes", ["five"])):
-        corpus = Corpus.of(dialogues, lasting)  # type: ignore[arg-type]
+    for permanent, expected in (("auto", []), ("no", []), ("yes", ["five"])):
+        corpus = Corpus.of(dialogues, permanent)  # type: ignore[arg-type]
         assert [c.text for c in source.over(corpus).propose([Moment("d", 1)], 5)[0]] == expected
 
 
@@ -341,7 +341,7 @@ def test_saying_the_same_is_beyond_case_and_punctuation() -> None:
     assert normalise_text("Don’t!") == normalise_text("don't") == normalise_text("DON'T ...")
     assert normalise_text("...") != normalise_text("?")
     corpus = large()
-    assert find_text_codes(corpus, ["LINE, 0 0!", "unheard"]).tolist() == [corpus.said[0]]
+    assert find_text_codes(corpus, ["LINE, 0 0!", "unheard"]).tolist() == [corpus.text_codes[0]]
     assert text_digest("Yes!") == text_digest("yes")
 
 

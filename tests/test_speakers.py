@@ -44,7 +44,7 @@ NAMES = ["Ann", "Bob", "Cem"]
 
 @st.composite
 def plays(draw: st.DrawFn) -> list[Dialogue]:
-    """Dialogues of lasting speakers in two splits."""
+    """Dialogues of permanent speakers in two splits."""
     text = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
     made = []
     for number in range(draw(st.integers(1, 7))):
@@ -119,7 +119,7 @@ def test_matched_sets_are_of_one_conversation_and_of_one_size(dialogues: list[Di
         splits = {corpus.split(int(turn)) for one in four for turn in one.turns}
         assert len(splits) == 1
         for one in four:
-            assert len(set(corpus.said[one.turns])) == len(one.turns)
+            assert len(set(corpus.text_codes[one.turns])) == len(one.turns)
 
 
 def test_the_steps_of_matched_sets_are_paired() -> None:

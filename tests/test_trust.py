@@ -197,7 +197,7 @@ def test_a_metric_where_less_is_better_is_turned() -> None:
     assert error.levels == same.levels
     assert error.levels["pooled"].value > 0.3
     assert error.accuracy == same.accuracy
-    assert found.evidence.turned == {"error"}
+    assert found.evidence.lower_is_better == {"error"}
 
 
 def test_the_permutation_test_agrees_on_a_clear_case() -> None:

@@ -1,4 +1,4 @@
-"""Dialogues that tests train speaker-sensitive scorers on: lasting speakers, topics, and words of the tiny models."""
+"""Dialogues that tests train speaker-sensitive scorers on: permanent speakers, topics, and words of the tiny models."""
 
 from __future__ import annotations
 

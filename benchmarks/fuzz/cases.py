@@ -84,7 +84,7 @@ CASES = (
     Case("build out.jsonl --from dialogues.jsonl --repository utterances.txt --source bm25(query='reply') --judge-with none --second none --pool 4 --false 1 --format json", "dialogues.jsonl utterances.txt"),
     Case("build out.jsonl --pools set.pools.jsonl --people sheet.csv --judge-with none --false 1 --format json", "set.pools.jsonl set.pools.card.json sheet.csv"),
     Case("build out.jsonl --from dialogues.jsonl --repository dialogues.jsonl --random --format json", "dialogues.jsonl"),
-    Case("select questions.jsonl --system tfidf -o out --turned 2 --format json", "questions.jsonl"),
+    Case("select questions.jsonl --system tfidf -o out --order-checks 2 --format json", "questions.jsonl"),
     Case("select selected --format json", "selected"),
     Case("rank graded.jsonl --ranker tfidf -o out --write orders.jsonl --format json", "graded.jsonl"),
     Case("rank graded.jsonl --ranker tfidf --train questions.jsonl -o out --all-questions --format json", "graded.jsonl questions.jsonl"),

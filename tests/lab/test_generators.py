@@ -56,7 +56,7 @@ def recipe(arch: str = "gru", **chosen: object) -> GeneratorRecipe:
 
 
 def trained(folder: Path, arch: str = "gru", **chosen: object) -> Path:
-    train_generator(DIALOGUES, folder, recipe(arch, **chosen), device="cpu", say=lambda _: None)
+    train_generator(DIALOGUES, folder, recipe(arch, **chosen), device="cpu", log=lambda _: None)
     return folder
 
 
@@ -130,7 +130,7 @@ def test_training_twice_gives_the_same_bytes_and_so_does_a_resumed_training(tmp_
 
 def test_training_lowers_the_held_out_loss_and_keeps_the_best(tmp_path: Path) -> None:
     told: list[str] = []
-    measured = train_generator(DIALOGUES, tmp_path / "g", recipe(steps=40, check=10), device="cpu", say=told.append)
+    measured = train_generator(DIALOGUES, tmp_path / "g", recipe(steps=40, check=10), device="cpu", log=told.append)
     losses = [held for _, _, held in measured["history"]]
     assert losses[-1] < losses[0]
     assert measured["valid_loss"] == min(losses)
@@ -146,7 +146,7 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path) -> None:
 
 def test_a_snapshot_is_a_generator_of_that_step(tmp_path: Path) -> None:
     early = trained(tmp_path / "early", steps=2)
-    train_generator(DIALOGUES, tmp_path / "g", recipe(), device="cpu", snapshots=(2,), say=lambda _: None)
+    train_generator(DIALOGUES, tmp_path / "g", recipe(), device="cpu", snapshots=(2,), log=lambda _: None)
     one, other = load_generator(early, "cpu"), load_generator(tmp_path / "g" / "step-2", "cpu")
     contexts, replies = [["do you like tea?"]], [["yes, i like tea."]]
     assert one.losses(contexts, replies) == other.losses(contexts, replies)

@@ -31,7 +31,7 @@ def trained(own_cache: Path, tmp_path: Path, torch: Any) -> Path:
 
     tiny_training.install(own_cache)
     recipe = NupRecipe(contexts=16, held_out=6, epochs=1, batch=8, rate=1e-3)
-    train_nup(tiny_training.talks(20), tmp_path / "nup", recipe, base="minilm", say=lambda line: None)
+    train_nup(tiny_training.talks(20), tmp_path / "nup", recipe, base="minilm", log=lambda line: None)
     return tmp_path / "nup"
 
 
@@ -132,7 +132,7 @@ def test_the_same_seed_gives_the_same_network(trained: Path, tmp_path: Path) -> 
     from rejoinder_lab.training.recipes import NupRecipe
 
     recipe = NupRecipe(contexts=16, held_out=6, epochs=1, batch=8, rate=1e-3)
-    train_nup(tiny_training.talks(20), tmp_path / "again", recipe, base="minilm", say=lambda line: None)
+    train_nup(tiny_training.talks(20), tmp_path / "again", recipe, base="minilm", log=lambda line: None)
     assert cards.read_nup_card(tmp_path / "again").digest() == cards.read_nup_card(trained).digest()
 
 

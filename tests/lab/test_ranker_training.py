@@ -301,9 +301,9 @@ def test_what_cannot_be_trained_on_is_told_before_anything_is_written(tmp_path: 
     check("question q1 occurs twice", train, train[1:2], target)
     check("question q0 occurs twice", train + train, valid, target, kind="cross")
     check(
-        "question q0: its statements are not marked as relevant or not", bare, valid, target, kind="cross", given="u+S1"
+        "question q0: its statements are not marked as relevant or not", bare, valid, target, kind="cross", input="u+S1"
     )
-    check("no expanded situation with 5 distractors", train, valid, target, kind="cross", given="5")
+    check("no expanded situation with 5 distractors", train, valid, target, kind="cross", input="5")
     check("train on these too", train[:1], valid, target)
 
 

@@ -73,7 +73,7 @@ QUICK = {"epochs": 2, "batch": 16, "rate": 0.02}
 @pytest.fixture(autouse=True)
 def models(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny_models.install(own_cache)
-    monkeypatch.setattr(scorers, "report", lambda line: None)
+    monkeypatch.setattr(scorers, "log", lambda line: None)
 
 
 def dialogues(n: int = 60) -> list[Dialogue]:

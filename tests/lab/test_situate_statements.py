@@ -125,7 +125,7 @@ def test_training_learns_keeps_the_best_epoch_and_twice_gives_the_same_file(base
 def test_what_is_kept_has_the_loss_of_its_epoch(base: Path, tmp_path: Path) -> None:
     recipe = StatementRecipe(rank=2, rate=0.05, epochs=8, batch=2, written=0)
     measured = train_statements(
-        [WATER, TEA], [HELD], tmp_path / "w", recipe, {}, base=str(base), device="cpu", say=lambda line: None
+        [WATER, TEA], [HELD], tmp_path / "w", recipe, {}, base=str(base), device="cpu", log=lambda line: None
     )
     text = (tmp_path / "w" / STATEMENTS_LORA.card).read_text().replace(f'"base": "{base.name}"', f'"base": "{base}"')
     (tmp_path / "w" / STATEMENTS_LORA.card).write_text(text)
@@ -137,7 +137,7 @@ def test_what_is_kept_has_the_loss_of_its_epoch(base: Path, tmp_path: Path) -> N
 def test_nothing_to_learn_from_is_an_error(base: Path, tmp_path: Path) -> None:
     empty = Seed("5", "a", "b", "c")
     with pytest.raises(InputError, match="0 statements to train on and 1 held out"):
-        train_statements([empty], [HELD], tmp_path / "w", StatementRecipe(), {}, base=str(base), say=lambda line: None)
+        train_statements([empty], [HELD], tmp_path / "w", StatementRecipe(), {}, base=str(base), log=lambda line: None)
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,7 @@ KINDS = ("ssrem", "rsrem", "ruber")
 def folder(tmp_path: Path, own_cache: Path) -> Path:
     tiny_models.install(own_cache)
     recipe = ScorerRecipe("ssrem", epochs=2, batch=16, rate=0.02, views=(ContextView(1.0, 1), ContextView(0.7, 12)))
-    train_scorer(talks(60), tmp_path / "m", recipe, WORDS, reference=REFERENCE, say=lambda line: None)
+    train_scorer(talks(60), tmp_path / "m", recipe, WORDS, reference=REFERENCE, log=lambda line: None)
     return tmp_path / "m"
 
 

@@ -57,7 +57,7 @@ def quick(kind: Any = "ssrem", **chosen: Any) -> ScorerRecipe:
 
 
 def train(target: Path, recipe: ScorerRecipe, dialogues: Sequence[Dialogue] | None = None, **given: Any) -> Any:
-    given = {"encoder": WORDS, "reference": REFERENCE, "say": lambda line: None, **given}
+    given = {"encoder": WORDS, "reference": REFERENCE, "log": lambda line: None, **given}
     return train_scorer(talks() if dialogues is None else dialogues, target, recipe, **given)
 
 
@@ -203,7 +203,7 @@ def test_the_paper_s_loss_is_that_of_a_softmax_over_raw_products(tmp_path: Path)
 @pytest.mark.parametrize("kind", ["ssrem", "rsrem", "ruber"])
 def test_the_paper_s_recipe_learns_and_trains_all_kinds_on_the_same_places(tmp_path: Path, kind: Any) -> None:
     told: list[str] = []
-    card = train(tmp_path / "m", paper(kind, epochs=8), say=told.append)
+    card = train(tmp_path / "m", paper(kind, epochs=8), log=told.append)
     assert card.about["history"][-1]["valid"] < card.about["history"][0]["valid"]
     assert any("have a reply from each of the four sets" in line for line in told)
     assert card.about["places"]["train"] == train(tmp_path / "n", paper()).about["places"]["train"]
@@ -254,7 +254,7 @@ def test_a_killed_training_goes_on_to_the_same_files(tmp_path: Path, own_cache: 
     assert done.returncode == -signal.SIGKILL
     assert (target / CHECKPOINT).is_file()
     told: list[str] = []
-    train(target, quick(), resume=True, say=told.append)
+    train(target, quick(), resume=True, log=told.append)
     assert any("continuing in epoch 2, after 160 of" in line for line in told)
     train(tmp_path / "whole", quick())
     assert files(target) == files(tmp_path / "whole")
@@ -324,7 +324,7 @@ def test_logs_of_one_speaker_are_refused(tmp_path: Path, kind: Any) -> None:
 def test_labels_that_do_not_last_leave_the_same_conversation(tmp_path: Path) -> None:
     told: list[str] = []
     roles = talks(names=("user", "assistant"))
-    train(tmp_path / "m", quick(), roles, say=told.append)
+    train(tmp_path / "m", quick(), roles, log=told.append)
     assert any("same partner 0%, same speaker 0%, random 100%" in line for line in told)
     (warning,) = [part for line in told for part in line.splitlines() if part.startswith("warning: ")]
     assert "places have a negative of same partner (0) and same speaker (0)" in warning
@@ -333,7 +333,7 @@ def test_labels_that_do_not_last_leave_the_same_conversation(tmp_path: Path) -> 
 
 def test_speakers_who_last_are_no_reason_to_warn(tmp_path: Path) -> None:
     told: list[str] = []
-    train(tmp_path / "m", quick(), say=told.append)
+    train(tmp_path / "m", quick(), log=told.append)
     assert "warning" not in "".join(told)
 
 

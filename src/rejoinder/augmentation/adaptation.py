@@ -39,7 +39,7 @@ def adapt(
     join: Join = "newline",
     most: int | None = None,
     batch_size: int | None = None,
-    made_elsewhere: Sequence[Path] = (),
+    other_stores: Sequence[Path] = (),
 ) -> list[AdaptationOutcome]:
     """Adapt each proposal to its context, and return the outcomes in order.
 
@@ -50,7 +50,7 @@ def adapt(
     - ``join``: how turns become one text.
     - ``most``: the largest number of texts to adapt that are not in the cache; the others stay as they are.
     - ``batch_size``: how many texts are adapted at once.
-    - ``made_elsewhere``: files with texts that were adapted on another machine.
+    - ``other_stores``: files with texts that were adapted on other machines.
 
     All results are cached under everything that decides them: the same call again computes nothing and needs no
     language model.
@@ -64,7 +64,7 @@ def adapt(
     jobs = [DeloreanTask(tuple(context), proposal.text) for context, proposal in pairs]
     # All values, not only those that differ from the current defaults.
     signature = f"{VERSION} {Path(model).name} {join} {settings!r}"
-    store = AdaptationStore(_store_path(model), *made_elsewhere)
+    store = AdaptationStore(_store_path(model), *other_stores)
     keys = [adaptation_key(signature, job) for job in jobs]
     missing = {key: job for key, job in zip(keys, jobs, strict=True) if store.get(key) is None}
     if most is not None:

@@ -24,7 +24,7 @@ from rejoinder.errors import InputError
 from rejoinder.text.normalise import normalise_text
 from rejoinder.types import Item, Record, Reference, Turn
 
-Notify: TypeAlias = Callable[[str], None]
+Log: TypeAlias = Callable[[str], None]
 BATCH = 32  # items per batch
 _DECIMALS = 4  # of a score: those that are the same on every machine
 
@@ -32,14 +32,14 @@ _DECIMALS = 4  # of a score: those that are the same on every machine
 def augment(
     items: Iterable[Record] | str | Path,
     plan: AugmentationPlan | None = None,
-    say: Notify | None = None,
+    log: Log | None = None,
     tally: AugmentationTally | None = None,
 ) -> Iterator[Item]:
     """Yield the items, each with up to k more references after those it had.
 
     - ``items``: a file or ``dataset:NAME``, a collection, or the items themselves.
     - ``plan``: where references come from, and how many are added.
-    - ``say``: called with notes about the sources, such as one that was left out.
+    - ``log``: called with notes about the sources, such as one that was left out.
     - ``tally``: counts the references that were added, by source, and items that got fewer.
 
     Items are read as they are needed; all at once only if they serve as the corpus.
@@ -52,9 +52,9 @@ def augment(
     """
     if isinstance(items, str | Path):
         with open_items(items) as source:
-            yield from augment((record for record, _ in source.input.records(allow_empty=True)), plan, say, tally)
+            yield from augment((record for record, _ in source.input.records(allow_empty=True)), plan, log, tally)
         return
-    for record in augment_records(items, plan, say, tally):
+    for record in augment_records(items, plan, log, tally):
         if isinstance(record, Item):
             yield record
 
@@ -88,7 +88,7 @@ def open_items(name: str | Path) -> Iterator[OpenedItems]:
 def augment_records(
     records: Iterable[Record],
     plan: AugmentationPlan | None = None,
-    say: Notify | None = None,
+    log: Log | None = None,
     tally: AugmentationTally | None = None,
     engine: Engine | None = None,
 ) -> Iterator[Record]:
@@ -102,19 +102,19 @@ def augment_records(
         from rejoinder.augmentation.worker import explain_local_augmentation
 
         if (reason := explain_local_augmentation(plan)) is None:
-            yield from _augment_by_engine(records, plan, tally, engine, say)
+            yield from _augment_by_engine(records, plan, tally, engine, log)
             return
-        if say is not None and engine.workers > 1:
-            say(reason)
+        if log is not None and engine.workers > 1:
+            log(reason)
     corpus_records: list[Record] = []
     if plan.corpus is None and plan.retrieval is not None:
         corpus_records = list(records)
         records = corpus_records
     sources = open_sources(plan, corpus_records)
     tally.notes += sources.notes
-    if say is not None:
+    if log is not None:
         for note in sources.notes:
-            say(note)
+            log(note)
     augment_items = _make_local_augmenter(plan, sources, tally, engine)
     for window in _split_batches(records):
         augmented = iter(augment_items([record for record in window if isinstance(record, Item)]))
@@ -133,7 +133,7 @@ def _make_local_augmenter(
 
 
 def _augment_by_engine(
-    records: Iterable[Record], plan: AugmentationPlan, tally: AugmentationTally, engine: Engine, say: Notify | None
+    records: Iterable[Record], plan: AugmentationPlan, tally: AugmentationTally, engine: Engine, log: Log | None
 ) -> Iterator[Record]:
     """Yield the records in order, while an engine's workers augment batches of their items."""
     from rejoinder.augmentation.worker import augment_by_engine
@@ -148,9 +148,9 @@ def _augment_by_engine(
     sent_notes: set[str] = set()
     for batch in augment_by_engine(engine, plan, batches(), tally):
         for note in tally.notes:
-            if say is not None and note not in sent_notes:
+            if log is not None and note not in sent_notes:
                 sent_notes.add(note)
-                say(note)
+                log(note)
         augmented = iter(batch)
         yield from (next(augmented) if isinstance(record, Item) else record for record in waiting.popleft())
 

@@ -65,9 +65,9 @@ class Retrieval:
         )
         return RetrievalSource(index, self.past_alone)
 
-    def over_file(self, given: str) -> RetrievalSource:
+    def over_file(self, file: str) -> RetrievalSource:
         """Return the source for the dialogues of a file or of ``dataset:NAME`` (without any, those of its items)."""
-        source = Input(given)
+        source = Input(file)
         try:
             return self.over(lambda: _read_dialogues(source), source.digest)
         finally:

@@ -63,8 +63,7 @@ def command(
     from rejoinder.cli._progress import progress_bar
     from rejoinder.data.writer import write
     from rejoinder.judges.arena import arena, estimate_arena_cost
-    from rejoinder.judges.rubric import load_rubric
-    from rejoinder.table import format_count, format_tables, join_tables
+    from rejoinder.table import format_tables, join_tables
 
     if dry_run:
         from rejoinder.cli._costs import print_costs
@@ -74,11 +73,6 @@ def command(
         return
     if judge == "embedded":
         click.echo(f"note: {_EMBEDDED_WARNING}", err=True)
-
-    def announce(pairs: int, requests: int) -> None:
-        asked = "no request" if judge == "embedded" else f"{format_count(requests, 'request')} to {judge}"
-        things = "dialogues" if load_rubric(rubric).unit == "dialogue" else "replies"
-        click.echo(f"{format_count(pairs, 'pair')} of {things}, {asked}", err=True)
 
     with progress_bar("comparing", "pairs") as progress:
         result = arena(
@@ -90,7 +84,7 @@ def command(
             only_rated=people,
             seed=seed,
             budget=budget,
-            announce=announce,
+            log=lambda line: click.echo(line, err=True),
             progress=progress,
         )
     if form in ("text", "markdown"):

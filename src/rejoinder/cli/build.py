@@ -135,17 +135,17 @@ def command(set_: str | None, output: str | None, **values: Any) -> None:
     records_output().check(path)
     check_options(options)
     settings = make_settings(options)
-    known = load_known_acceptability(settings, options.acceptability)
+    acceptability = load_known_acceptability(settings, options.acceptability)
     print_sources(settings, options)
     with open_pool_engine(options, path) as engine:
         if options.write_csv or options.write_project:
             with show_progress("finding candidates", "items", engine) as reporter:
-                pools = find_or_read_pools(settings, known, options, reporter)
+                pools = find_or_read_pools(settings, acceptability, options, reporter)
             write_for_people(pools, path, options)
             reporter.print_summary(len(pools.questions), "pools")
         else:
             with show_progress("finding candidates", "items", engine) as reporter:
-                built = make_set(settings, known, options, reporter)
+                built = make_set(settings, acceptability, options, reporter)
             write_set(built, path, options.form)
             reporter.print_summary(len(built.questions), "questions", Path(path))
 
@@ -216,7 +216,7 @@ def load_known_acceptability(settings: SelectionSettings, path: str | None) -> A
 
 
 def find_or_read_pools(
-    settings: SelectionSettings, known: Acceptability | None, options: BuildOptions, reporter: ProgressReporter
+    settings: SelectionSettings, acceptability: Acceptability | None, options: BuildOptions, reporter: ProgressReporter
 ) -> PoolSet:
     """Find the pools, or read those that were written earlier."""
     from rejoinder.selection.build import find_pools
@@ -224,27 +224,27 @@ def find_or_read_pools(
 
     if options.pools:
         return read_pools(options.pools)
-    return _search_pools(find_pools, settings, known, options, reporter)
+    return _search_pools(find_pools, settings, acceptability, options, reporter)
 
 
 def make_set(
-    settings: SelectionSettings, known: Acceptability | None, options: BuildOptions, reporter: ProgressReporter
+    settings: SelectionSettings, acceptability: Acceptability | None, options: BuildOptions, reporter: ProgressReporter
 ) -> BuiltTestSet:
     """Build the test set."""
     from rejoinder.selection.build import build, make_questions
     from rejoinder.selection.human_scores import read_human_scores
 
     if options.pools or options.people:
-        pools = find_or_read_pools(settings, known, options, reporter)
+        pools = find_or_read_pools(settings, acceptability, options, reporter)
         scores = read_human_scores(options.people, pools.questions) if options.people else None
-        return make_questions(pools, settings, scores, known)
-    return _search_pools(build, settings, known, options, reporter)
+        return make_questions(pools, settings, scores, acceptability)
+    return _search_pools(build, settings, acceptability, options, reporter)
 
 
 def _search_pools(
     search: Callable[..., Result],
     settings: SelectionSettings,
-    known: Acceptability | None,
+    acceptability: Acceptability | None,
     options: BuildOptions,
     reporter: ProgressReporter,
 ) -> Result:
@@ -252,15 +252,15 @@ def _search_pools(
     from rejoinder.selection.worker import PoolEngine
 
     files = (options.dialogues, options.repository, options.not_in)
-    workers = reporter.engine and PoolEngine(reporter.engine, *files, options.acceptability)
+    pool_engine = reporter.engine and PoolEngine(reporter.engine, *files, options.acceptability)
     return search(
         options.dialogues,
         options.repository,
         settings,
         training=options.not_in,
-        known=known,
+        acceptability=acceptability,
         progress=reporter.progress,
-        elsewhere=workers,
+        pool_engine=pool_engine,
     )
 
 

@@ -58,9 +58,6 @@ def command(
     if budget is not None and not attacks:
         raise click.UsageError("--budget limits what --attacks costs; nothing else is sent")
 
-    def announce(metric: str, requests: int) -> None:
-        click.echo(f"{metric}: {requests:,} requests about changed replies", err=True)
-
     summaries = judge(
         run,
         aspect=aspect,
@@ -69,7 +66,7 @@ def command(
         output_price=output_price,
         seed=seed,
         budget=budget,
-        announce=announce,
+        log=lambda line: click.echo(line, err=True),
     )
     tables = judge_tables(summaries)
     if form in ("text", "markdown"):

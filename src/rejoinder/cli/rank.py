@@ -52,7 +52,7 @@ RANKER, INPUT = "ranker", "u+S"
 @click.option(
     "--show", type=click.IntRange(min=0), default=3, show_default=True, metavar="N", help="Print the first N orders."
 )
-@click.option("--all-questions", "everything", is_flag=True, help="Also evaluate questions without a Bad candidate.")
+@click.option("--all-questions", is_flag=True, help="Also evaluate questions without a Bad candidate.")
 @seed_option
 @table_format_option
 def command(
@@ -63,7 +63,7 @@ def command(
     file: str | None,
     train: str | None,
     show: int,
-    everything: bool,
+    all_questions: bool,
     seed: int,
     form: str,
 ) -> None:
@@ -80,11 +80,11 @@ def command(
 
     overlap = None if train is None else read_train_overlap(train)
     with progress_bar("ranking") as progress:
-        run = rank(questions, rankers, inputs, output, progress and (lambda _, done, total: progress(done, total)))
+        run = rank(questions, rankers, inputs, output, progress)
     if file is not None:
         write_rankings(run.ranked.values(), file)
     if file != "-":
-        click.echo(join_tables(_make_tables(run, overlap, show, everything, seed), form))
+        click.echo(join_tables(_make_tables(run, overlap, show, all_questions, seed), form))
     for name, signature in next(iter(run.ranked.values())).signatures.items():
         click.echo(f"{name}: {signature}", err=True)
     for note in _note_languages(run, rankers):
@@ -104,13 +104,15 @@ def _note_languages(run: RankingRun, rankers: tuple[str, ...]) -> list[str]:
     return note_other_languages(texts, "the ranker is made for English")
 
 
-def _make_tables(run: RankingRun, overlap: TrainOverlap | None, show: int, everything: bool, seed: int) -> list[Table]:
+def _make_tables(
+    run: RankingRun, overlap: TrainOverlap | None, show: int, all_questions: bool, seed: int
+) -> list[Table]:
     from rejoinder.reports import ranking as report
     from rejoinder.selection.ranking.evaluation import evaluate_ranking
 
     orders = [report.ranking_order_table(ranked, show) for ranked in run.ranked.values()] if show else []
     kinds = overlap.kinds if overlap else None
-    results = {name: evaluate_ranking(ranked, everything, kinds, seed) for name, ranked in run.ranked.items()}
+    results = {name: evaluate_ranking(ranked, all_questions, kinds, seed) for name, ranked in run.ranked.items()}
     evaluated = {name: result for name, result in results.items() if result.ranked.questions}
     first = next(iter(results.values()), None)
     if first is not None and not first.ranked.questions:

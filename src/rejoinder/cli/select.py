@@ -47,7 +47,7 @@ RESUMABLE = "always"
     help="List N questions on which systems disagree.",
 )
 @click.option(
-    "--turned",
+    "--order-checks",
     type=click.IntRange(min=0),
     default=20,
     show_default=True,
@@ -63,7 +63,7 @@ def command(
     output: Path | None,
     report: Path | None,
     disputed: int,
-    turned: int,
+    order_checks: int,
     seed: int,
     processes: int | None,
     engine: str,
@@ -81,7 +81,7 @@ def command(
     from rejoinder.selection.evaluate import evaluate_selection
     from rejoinder.table import join_tables
 
-    run, reporter = _run_selection(testset, systems, output, turned, (engine, processes, address))
+    run, reporter = _run_selection(testset, systems, output, order_checks, (engine, processes, address))
     result = evaluate_selection(run.selected, disputed, seed)
     click.echo(join_tables(selection_tables(result), form))
     for name, signature in run.selected.signatures.items():
@@ -102,7 +102,7 @@ def _run_selection(
     testset: str,
     systems: tuple[str, ...],
     output: Path | None,
-    turned: int,
+    order_checks: int,
     engine: tuple[str, int | None, str | None],
 ) -> tuple[SelectionRun, ProgressReporter | None]:
     from rejoinder.cli._progress import show_progress
@@ -115,5 +115,4 @@ def _run_selection(
         return select(testset, systems), None
     compute_engine = choose_engine(*engine)
     with show_progress("asking", "questions", compute_engine) as reporter:
-        show = (lambda _, done, total: progress(done, total)) if (progress := reporter.progress) is not None else None
-        return select(testset, systems, output, turned, show, compute_engine), reporter
+        return select(testset, systems, output, order_checks, reporter.progress, compute_engine), reporter

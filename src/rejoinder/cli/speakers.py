@@ -32,7 +32,7 @@ GROUP = _help.MODELS_AND_DATA
 @click.option("--sets", type=click.IntRange(min=2), default=1000, show_default=True, help="The most sets of each kind.")
 @click.option("--size", type=click.IntRange(min=2), default=10, show_default=True, help="The most utterances per set.")
 @click.option(
-    "--lasting",
+    "--permanent-labels",
     type=click.Choice(["auto", "yes", "no"]),
     default="auto",
     show_default=True,
@@ -48,7 +48,7 @@ def command(
     encoder: str,
     sets: int,
     size: int,
-    lasting: Literal["auto", "yes", "no"],
+    permanent_labels: Literal["auto", "yes", "no"],
     seed: int,
     output: Path | None,
     form: str,
@@ -64,7 +64,14 @@ def command(
     from rejoinder.table import join_tables
 
     reports = speakers(
-        file, corpus=corpus, split=split, encoder=encoder, sets=sets, size=size, lasting=lasting, seed=seed
+        file,
+        corpus=corpus,
+        split=split,
+        encoder=encoder,
+        sets=sets,
+        size=size,
+        permanent_labels=permanent_labels,
+        seed=seed,
     )
     tables, similarities, vectors = [], {}, ""
     design: Design

@@ -46,7 +46,7 @@ class RatedScores:
     scores: Mapping[str, Values]
     baselines: Mapping[str, Values]
     unrated: int
-    turned: frozenset[str]  # the metrics whose scores have their sign reversed here
+    lower_is_better: frozenset[str]  # the metrics whose scores have their sign reversed here
     descriptive: frozenset[str]  # the metrics of which neither way is better
     method: str | None = None
     certainty: ReachableCorrelation | None = None

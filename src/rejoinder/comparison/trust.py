@@ -82,7 +82,7 @@ class Trust:
     one_rater: Ceiling
     halves: SplitHalf
     agreement: Agreement
-    kin: Sequence[tuple[str, str, str]]
+    shared_families: Sequence[tuple[str, str, str]]
 
 
 def trust(

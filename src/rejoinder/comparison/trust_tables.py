@@ -165,7 +165,7 @@ def _difference_notes(trust: Trust) -> list[str]:
 def _shared_family_notes(trust: Trust) -> list[str]:
     return [
         f"Warning: {metric} and the system {system} share the base model {family}; the metric may favour this system."
-        for metric, system, family in trust.kin
+        for metric, system, family in trust.shared_families
     ]
 
 

@@ -358,10 +358,10 @@ def open_inputs(sources: Sequence[Any], options: ImportOptions | None = None) ->
     return inputs
 
 
-def read(*given: Any, allow_empty: bool = False, options: ImportOptions | None = None) -> Collection:
+def read(*inputs: Any, allow_empty: bool = False, options: ImportOptions | None = None) -> Collection:
     """Read files or tables (or ``dataset:NAME``), check the records, and return them as one collection.
 
-    - ``given``: files in our schema, tables and chat logs in other formats, folders of these, ``NAME=FILE`` to name
+    - ``inputs``: files in our schema, tables and chat logs in other formats, folders of these, ``NAME=FILE`` to name
       the system that replied, ``text:CONTEXTS,REPLIES``, ``-`` for standard input, ``dataset:NAME``, or tables in
       memory: DataFrames, Arrow tables, datasets, lists of dictionaries.
     - ``allow_empty``: whether an empty reply is allowed; it is an error otherwise.
@@ -377,14 +377,14 @@ def read(*given: Any, allow_empty: bool = False, options: ImportOptions | None =
     ['<list>: read as jsonl; question -> context, answer -> response, model -> system; left out: nothing']
     """
     checker, collection = IdChecker(), Collection()
-    for source in open_inputs(given, options):
+    for source in open_inputs(inputs, options):
         try:
             for record, place in source.records(allow_empty):
                 if checker.add(record, place):
                     collection.add(record)
             if source.imported_as is not None:
                 collection.imported.append(source.report)
-                collection.rows = source.tally.rows if len(given) == 1 else None
+                collection.rows = source.tally.rows if len(inputs) == 1 else None
         finally:
             source.close()
     checker.close()

@@ -127,17 +127,17 @@ KEYS = ("id", "request", "goal", "reply", "statements", "polarity", "split")
 _DATASET = "dataset:"
 
 
-def read_seeds(*given: str | Path) -> list[Seed]:
+def read_seeds(*files: str | Path) -> list[Seed]:
     """Read the seeds of files (of seeds, questions or items) and of published sets; ids must be unique.
 
-    - ``given``: files, or ``dataset:NAME`` such as ``dataset:sugar/0/train``.
+    - ``files``: files, or ``dataset:NAME`` such as ``dataset:sugar/0/train``.
 
     >>> import rejoinder
     >>> len(rejoinder.read_seeds("seeds.jsonl"))
     12
     """
     seeds: dict[str, tuple[Seed, Place]] = {}
-    for name in given:
+    for name in files:
         for seed, place in _read_seed_file(str(name)):
             if seed.id in seeds:
                 raise InputError(f"{place}: the seed {seed.id!r} is already in {seeds[seed.id][1]}; give it another id")

@@ -25,7 +25,7 @@ from rejoinder.types import Dialogue, Turn
 if TYPE_CHECKING:
     from rejoinder.indexes.speakers import SpeakerIndex
 
-Lasting: TypeAlias = Literal["auto", "yes", "no"]
+PermanentLabels: TypeAlias = Literal["auto", "yes", "no"]
 
 _ROLES = """
     agent assistant bot boy caller chatbot child client customer doctor driver female girl guest guide helper host human
@@ -50,8 +50,8 @@ Group: TypeAlias = tuple[str | None, str | None]  # split, corpus
 class Corpus:
     """Turns in input order, and what is known about each.
 
-    A lasting label is the same speaker in all dialogues of its corpus; any other label is a different speaker in each
-    dialogue, and so are the turns without a label (``named`` is false for these).
+    A permanent label is the same speaker in all dialogues of its corpus; any other label is a different speaker in each
+    dialogue, and so are the turns without a label (``has_label`` is false for these).
     """
 
     ids: tuple[str, ...]
@@ -59,20 +59,20 @@ class Corpus:
     starts: Numbers  # where each dialogue begins, and the end
     group: Codes  # of each dialogue
     speaker: Codes  # of each turn
-    named: NDArray[np.bool_]  # of each speaker
-    lasting: NDArray[np.bool_]  # of each speaker
-    said: Codes  # of each turn: the position of its text in ``digests``
+    has_label: NDArray[np.bool_]  # of each speaker
+    permanent: NDArray[np.bool_]  # of each speaker
+    text_codes: Codes  # of each turn: the position of its text in ``digests``
     digests: Numbers  # sorted, unique
     _texts: bytes
     _offsets: Numbers
 
     @classmethod
-    def of(cls, dialogues: Iterable[Dialogue], lasting: Lasting = "auto") -> Corpus:
+    def of(cls, dialogues: Iterable[Dialogue], permanent_labels: PermanentLabels = "auto") -> Corpus:
         """Return the corpus of some dialogues, which are iterated over once."""
         builder = _CorpusBuilder()
         for dialogue in dialogues:
             builder.add(dialogue)
-        return builder.finish(lasting)
+        return builder.finish(permanent_labels)
 
     @property
     def n_turns(self) -> int:
@@ -130,12 +130,14 @@ class Corpus:
         return np.flatnonzero(np.arange(self.n_turns) != self.starts[self.dialogue])
 
 
-def group_by_corpus(dialogues: Iterable[Dialogue], lasting: Lasting = "auto") -> dict[str | None, Corpus]:
+def group_by_corpus(
+    dialogues: Iterable[Dialogue], permanent_labels: PermanentLabels = "auto"
+) -> dict[str | None, Corpus]:
     """Return the corpora of some dialogues by name, in input order."""
     builders: dict[str | None, _CorpusBuilder] = {}
     for dialogue in dialogues:
         builders.setdefault(dialogue.corpus, _CorpusBuilder()).add(dialogue)
-    return {name: builder.finish(lasting) for name, builder in builders.items()}
+    return {name: builder.finish(permanent_labels) for name, builder in builders.items()}
 
 
 class _CorpusBuilder:
@@ -177,7 +179,7 @@ class _CorpusBuilder:
             self.roles.append(turn.speaker is None or is_role(turn.speaker))
         return known
 
-    def finish(self, lasting: Lasting) -> Corpus:
+    def finish(self, permanent_labels: PermanentLabels) -> Corpus:
         """Return the corpus."""
         if not self.ids:
             raise InputError("there are no dialogues to make a corpus from; give at least one")
@@ -185,9 +187,9 @@ class _CorpusBuilder:
         place = np.empty(len(ordered), dtype=np.int32)
         place[[self.groups[g] for g in ordered]] = np.arange(len(ordered))
         starts = np.concatenate([[0], np.cumsum(self.size, dtype=np.int64)])
-        lasts = self._lasting(lasting)
-        speaker, of_label = self._speakers(starts, lasts)
-        named = np.array([name is not None for _, name in self.labels], dtype=bool)
+        permanent = self._find_permanent_labels(permanent_labels)
+        speaker, of_label = self._speakers(starts, permanent)
+        has_label = np.array([name is not None for _, name in self.labels], dtype=bool)
         digests, text_codes = np.unique(np.frombuffer(self.digest, dtype=np.int64), return_inverse=True)
         return Corpus(
             tuple(self.ids),
@@ -195,27 +197,27 @@ class _CorpusBuilder:
             starts,
             place[np.frombuffer(self.group, dtype=np.int32)],
             speaker,
-            named[of_label],
-            lasts[of_label],
+            has_label[of_label],
+            permanent[of_label],
             text_codes.astype(np.int32),
             digests,
             bytes(self.texts),
             np.concatenate([[0], np.cumsum(self.length, dtype=np.int64)]),
         )
 
-    def _lasting(self, lasting: Lasting) -> NDArray[np.bool_]:
-        """Return whether each label lasts."""
+    def _find_permanent_labels(self, choice: PermanentLabels) -> NDArray[np.bool_]:
+        """Return whether each label is permanent."""
         by_name = {corpus: 2 * roles <= all_of_it for corpus, (all_of_it, roles) in self.role_counts.items()}
-        lasts = {corpus: by_name[corpus] if lasting == "auto" else lasting == "yes" for corpus in by_name}
-        return np.array([name is not None and lasts[corpus] for corpus, name in self.labels], dtype=bool)
+        permanent = {corpus: by_name[corpus] if choice == "auto" else choice == "yes" for corpus in by_name}
+        return np.array([name is not None and permanent[corpus] for corpus, name in self.labels], dtype=bool)
 
-    def _speakers(self, starts: Numbers, lasts: NDArray[np.bool_]) -> tuple[Codes, Codes]:
+    def _speakers(self, starts: Numbers, permanent: NDArray[np.bool_]) -> tuple[Codes, Codes]:
         """Return the speaker of each turn, and the label of each speaker."""
         label = np.frombuffer(self.label, dtype=np.int32).astype(np.int64)
         dialogue = np.repeat(np.arange(1, len(starts)), np.diff(starts))
-        scope = np.where(lasts[label], 0, dialogue)
-        keys, speaker = np.unique(scope * len(lasts) + label, return_inverse=True)
-        return speaker.astype(np.int32), (keys % len(lasts)).astype(np.int32)
+        scope = np.where(permanent[label], 0, dialogue)
+        keys, speaker = np.unique(scope * len(permanent) + label, return_inverse=True)
+        return speaker.astype(np.int32), (keys % len(permanent)).astype(np.int32)
 
 
 def find_text_codes(corpus: Corpus, texts: Sequence[str]) -> Numbers:

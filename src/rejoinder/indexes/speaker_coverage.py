@@ -39,7 +39,7 @@ class SpeakerCoverage:
     dialogues: int
     turns: int
     moments: int
-    speakers: int  # lasting ones
+    speakers: int  # permanent ones
     one_dialogue: int  # of these, those in only one dialogue of a split
     one_partner: int  # and those with only one partner
     without_label: int  # moments
@@ -53,7 +53,7 @@ def measure_coverage(corpus: Corpus) -> SpeakerCoverage:
     turns = corpus.moments()
     index = corpus.speakers
     speaker = corpus.speaker[turns]
-    named, lasting = corpus.named[speaker], corpus.lasting[speaker]
+    named, permanent = corpus.has_label[speaker], corpus.permanent[speaker]
     dialogues, partners = _count_partners(corpus)
     return SpeakerCoverage(
         len(corpus.ids),
@@ -63,7 +63,7 @@ def measure_coverage(corpus: Corpus) -> SpeakerCoverage:
         int((dialogues == 1).sum()),
         int((partners == 1).sum()),
         int((~named).sum()),
-        int((named & ~lasting).sum()),
+        int((named & ~permanent).sum()),
         int((index.partner[turns] == NOBODY).sum()),
         tuple(_measure_set(corpus, speaker_set, turns) for speaker_set in REPORTED_SETS),
     )
@@ -92,10 +92,10 @@ def _set_sizes(corpus: Corpus, speaker_set: SpeakerSet, turns: Numbers) -> Numbe
 
 
 def _count_partners(corpus: Corpus) -> tuple[Numbers, Numbers]:
-    """Return in how many dialogues each lasting speaker of a split speaks, and with how many partners."""
+    """Return in how many dialogues each permanent speaker of a split speaks, and with how many partners."""
     index = corpus.speakers
-    of_run = corpus.lasting[index.by_speaker.keys % len(corpus.named)]
+    of_run = corpus.permanent[index.by_speaker.keys % len(corpus.has_label)]
     pairs = np.unique(index.run * np.int64(len(corpus.ids)) + corpus.dialogue)
     dialogues = np.bincount(pairs // len(corpus.ids), minlength=len(of_run))
-    partners = np.bincount(index.by_pair.keys // len(corpus.named), minlength=len(of_run))
+    partners = np.bincount(index.by_pair.keys // len(corpus.has_label), minlength=len(of_run))
     return dialogues[of_run], partners[of_run]

@@ -53,8 +53,8 @@ class CorpusSets:
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
         self.index = corpus.speakers
-        self.width = len(corpus.named)
-        named = np.flatnonzero(corpus.named[corpus.speaker])
+        self.width = len(corpus.has_label)
+        named = np.flatnonzero(corpus.has_label[corpus.speaker])
         key = corpus.dialogue[named] * np.int64(self.width) + corpus.speaker[named]
         self.by_conversation = TurnPostings.of(key, named, corpus.n_turns)
 
@@ -66,7 +66,7 @@ class CorpusSets:
 
     @cached_property
     def sizes(self) -> dict[SetName, Numbers]:
-        """The number of turns in each set of a kind; 0 for speakers without a name, or without a lasting one."""
+        """The number of turns in each set of a kind; 0 for speakers without a name, or without a permanent one."""
         return {set_name: self._sizes(set_name) for set_name in SETS}
 
     def _sizes(self, set_name: SetName) -> Numbers:
@@ -75,7 +75,7 @@ class CorpusSets:
         if set_name in ("same_conversation", "same_partner"):
             return sizes
         speaker = postings.keys % self.width
-        known = self.corpus.lasting if set_name == "same_speaker" else self.corpus.named
+        known = self.corpus.permanent if set_name == "same_speaker" else self.corpus.has_label
         return np.where(known[speaker], sizes, 0)
 
     def speaker(self, set_name: SetName, run: int) -> int:
@@ -89,7 +89,7 @@ class CorpusSets:
     def chains(self) -> Numbers:
         """Return lines of (conversation of A with B, pair set, speaker set), each set larger than the one before."""
         turns = self.by_conversation.turn_at(self.by_conversation.starts[:-1][: len(self.by_conversation.keys)])
-        turns = turns[self.corpus.lasting[self.corpus.speaker[turns]]]
+        turns = turns[self.corpus.permanent[self.corpus.speaker[turns]]]
         key = self.corpus.dialogue[turns] * np.int64(self.width) + self.corpus.speaker[turns]
         conversation = self.by_conversation.find(key)[0]
         speaker = self.index.run[turns]
@@ -114,7 +114,7 @@ class CorpusSets:
         places = low + random.choice(size, min(4 * n, size), replace=False) if size else np.zeros(0, dtype=np.int64)
         turns = postings.turn_at(places + np.where(places >= gap_low, gap_high - gap_low, 0))
         if not copies:
-            turns = turns[np.sort(np.unique(self.corpus.said[turns], return_index=True)[1])]
+            turns = turns[np.sort(np.unique(self.corpus.text_codes[turns], return_index=True)[1])]
         return SetSample(set_name, self.speaker(set_name, run), turns[:n])
 
 

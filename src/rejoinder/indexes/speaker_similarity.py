@@ -118,7 +118,7 @@ def speakers(
     encoder: str = "aptness",
     sets: int = 1000,
     size: int = 10,
-    lasting: Literal["auto", "yes", "no"] = "auto",
+    permanent_labels: Literal["auto", "yes", "no"] = "auto",
     seed: int = 0,
 ) -> dict[str, SpeakerReport]:
     """Report on SSREM's speaker sets in the corpora of a file: a report by the name of each corpus.
@@ -129,7 +129,7 @@ def speakers(
     - ``encoder``: how turns are compared: ``aptness``, ``tfidf``, ``glove-6b-50d``, ``minilm`` or a folder.
     - ``sets``: the largest number of sets of each kind.
     - ``size``: the largest number of turns per set.
-    - ``lasting``: whether a label names the same speaker in every dialogue; ``auto`` says no
+    - ``permanent_labels``: whether a label names the same speaker in every dialogue; ``auto`` says no
       if more than half of a corpus's dialogues have only roles such as A and B.
     - ``seed``: the seed of the sample.
 
@@ -137,7 +137,7 @@ def speakers(
     >>> list(rejoinder.speakers("dialogues.jsonl", corpus="friends", encoder="tfidf"))
     ['friends']
     """
-    corpora = _read_corpora(file, corpus, split, lasting)
+    corpora = _read_corpora(file, corpus, split, permanent_labels)
     vectors = open_vectoriser(encoder)
     sampling = SetSampling(sets, size, seed)
     return {
@@ -147,7 +147,7 @@ def speakers(
 
 
 def _read_corpora(
-    file: str | Path, corpus: str | None, split: str | None, lasting: Literal["auto", "yes", "no"]
+    file: str | Path, corpus: str | None, split: str | None, permanent_labels: Literal["auto", "yes", "no"]
 ) -> dict[str, Corpus]:
     """Return the corpora of a file by name; one without a name gets the file's."""
     source = Input(file)
@@ -162,7 +162,7 @@ def _read_corpora(
                     yield record
 
     try:
-        corpora = group_by_corpus(wanted(), lasting)
+        corpora = group_by_corpus(wanted(), permanent_labels)
     finally:
         source.close()
     for kind, wanted_name in (("corpus", corpus), ("split", split)):
@@ -186,7 +186,7 @@ def measure_similarity(
     sets = CorpusSets(corpus)
     samples = {design: list(DESIGNS[design](sets, sampling)) for design in designs or DESIGNS}
     turns = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(d.turns for ds in samples.values() for d in ds)]))
-    codes, first, place = np.unique(corpus.said[turns], return_index=True, return_inverse=True)
+    codes, first, place = np.unique(corpus.text_codes[turns], return_index=True, return_inverse=True)
     vectors = vectorizer.vectors(corpus.texts(turns[first])) if len(codes) else None
     rows = np.zeros(corpus.n_turns, dtype=np.int64)
     rows[turns] = place

@@ -86,7 +86,7 @@ class SpeakerIndex:
         self.corpus = corpus
         turns = np.arange(corpus.n_turns)
         group = corpus.group[corpus.dialogue].astype(np.int64)
-        self._n_speakers = len(corpus.named)
+        self._n_speakers = len(corpus.has_label)
         # Sorted by group and then speaker, so that the corpora of a split, and the speakers of a corpus, are together.
         self.by_speaker = TurnPostings.of(group * self._n_speakers + corpus.speaker, turns, corpus.n_turns)
         self.run = self.by_speaker.find(group * self._n_speakers + corpus.speaker)[0]  # of each turn's speaker
@@ -99,12 +99,12 @@ class SpeakerIndex:
 
     @cached_property
     def by_pair(self) -> TurnPostings:
-        """The turns of each lasting speaker in dialogues with each other speaker."""
+        """The turns of each permanent speaker in dialogues with each other speaker."""
         corpus = self.corpus
         width = self._n_speakers
         present = self._present
         first_present = np.searchsorted(present, np.arange(len(corpus.ids) + 1) * width)
-        turns = np.flatnonzero(corpus.lasting[corpus.speaker])
+        turns = np.flatnonzero(corpus.permanent[corpus.speaker])
         dialogue = corpus.dialogue[turns]
         count = (first_present[1:] - first_present[:-1])[dialogue]
         entries = np.repeat(turns, count)
@@ -123,7 +123,7 @@ class SpeakerIndex:
     def _first_turns(self) -> tuple[Numbers, Numbers]:
         """The texts of each dialogue, as sorted numbers, and the first turn with each text."""
         corpus = self.corpus
-        return np.unique(corpus.dialogue * np.int64(len(corpus.digests)) + corpus.said, return_index=True)
+        return np.unique(corpus.dialogue * np.int64(len(corpus.digests)) + corpus.text_codes, return_index=True)
 
     def pools(self, speaker_set: SpeakerSet, turns: Numbers) -> TurnPools:
         """Return the set of each moment, without what A says in the dialogue up to the moment."""
@@ -132,7 +132,7 @@ class SpeakerIndex:
             return self._others(turns, speaker_set.scope)
         start, end = (corpus.starts[corpus.dialogue[turns] + i] for i in (0, 1))
         speaker = corpus.speaker[turns]
-        exists = corpus.named[speaker] if name == "same_conversation" else corpus.lasting[speaker]
+        exists = corpus.has_label[speaker] if name == "same_conversation" else corpus.permanent[speaker]
         if name == "same_partner":
             postings = self.by_pair
             run, known = postings.find(self.run[turns] * self._n_speakers + self.partner[turns])
@@ -189,12 +189,12 @@ class SpeakerIndex:
                 good &= ~self._speaks(self.partner[turns[rows]], candidates)
             return good & unlike(rows, candidates) if unlike else good
 
-        return draw_turns(self.pools(speaker_set, turns), k, keys, self.corpus.said, allowed)
+        return draw_turns(self.pools(speaker_set, turns), k, keys, self.corpus.text_codes, allowed)
 
     def repeats_context(self, moments: Numbers, candidates: Numbers) -> NDArray[np.bool_]:
         """Whether a turn has the same text as the reply of a moment or as a turn of its context."""
         keys, first = self._first_turns
-        key = self.corpus.dialogue[moments] * np.int64(len(self.corpus.digests)) + self.corpus.said[candidates]
+        key = self.corpus.dialogue[moments] * np.int64(len(self.corpus.digests)) + self.corpus.text_codes[candidates]
         place = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
         same: NDArray[np.bool_] = (keys[place] == key) & (first[place] <= moments)
         return same

@@ -35,10 +35,11 @@ from rejoinder.judges.rubric import ALIASES
 from rejoinder.scoring.cost import CostEstimate, RequestTally
 from rejoinder.scoring.reader import load_data
 from rejoinder.stats.arrays import check_at_least
+from rejoinder.table import format_count
 from rejoinder.types import Record
 
 ArenaData: TypeAlias = Collection | Iterable[Record] | Sequence[str | Path] | str | Path
-Announce: TypeAlias = Callable[[int, int], None]
+Log: TypeAlias = Callable[[str], None]
 Progress: TypeAlias = Callable[[int, int], None]
 _CHUNK = {True: 16, False: 512}  # pairs per call: of the embedded judge, of one at an endpoint
 _SAME = PairComparison("tie", "tie", "tie", 0.0)
@@ -54,7 +55,7 @@ def arena(
     only_rated: bool = False,
     seed: int = 0,
     budget: float | None = None,
-    announce: Announce | None = None,
+    log: Log | None = None,
     progress: Progress | None = None,
 ) -> Arena:
     """Which system a judge prefers, from its choices between replies to the same items, each asked in both orders.
@@ -69,7 +70,7 @@ def arena(
     - ``seed``: the seed of the sample and of the resamples.
     - ``budget``: the most that the requests may cost, in the currency of the prices (docs/judge.md); it stops before it
       is passed, with all answers stored.
-    - ``announce``: called with the number of pairs and the number of requests before any is sent; it may raise.
+    - ``log``: called with a line: how many pairs and requests there are, before any is sent; it may raise.
     - ``progress``: called with the number of pairs done and the total.
 
     Answers are stored as they arrive: the same call again sends only what was not answered.
@@ -84,8 +85,8 @@ def arena(
     pairs, left_out = _draw(records, name, asked, PairChoice(n, systems, only_rated, seed))
     requests = _build_requests(asked, pairs)
     tally = _tally(asked, requests)
-    if announce is not None:
-        announce(len(pairs), len(tally.seen) - tally.answered)
+    if log is not None:
+        log(_describe_requests(asked, judge, len(pairs), len(tally.seen) - tally.answered))
     with limit_spending(_limit(tally, budget)):
         comparisons = _compare(asked, pairs, requests, progress)
     whole = asked.rubric.unit == "dialogue"
@@ -202,6 +203,12 @@ def _compare(
         progress(len(requests), len(requests))
     found = iter(answers)
     return [_SAME if are_equal(*pair, judge.rubric) else next(found) for pair in pairs]
+
+
+def _describe_requests(asked: EmbeddedJudge | RemoteJudge, judge: str, pairs: int, requests: int) -> str:
+    things = "dialogues" if asked.rubric.unit == "dialogue" else "replies"
+    sent = "no request" if isinstance(asked, EmbeddedJudge) else f"{format_count(requests, 'request')} to {judge}"
+    return f"{format_count(pairs, 'pair')} of {things}, {sent}"
 
 
 def _summarise(

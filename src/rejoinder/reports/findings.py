@@ -56,25 +56,25 @@ def compute_findings(
     aspect: str | None = None,
     seed: int = 0,
     by: str | None = None,
-    report: Callable[[str, float], None] | None = None,
+    progress: Callable[[str, float], None] | None = None,
 ) -> RunFindings:
     """Read a run folder, compare its systems (also by slices of the replies, with ``by``), and compare its metrics with
-    its ratings (of one aspect, or of all); ``report`` is called with each step and the share that is done before it."""
-    report = report or _ignore_progress
+    its ratings (of one aspect, or of all); ``progress`` is called with each step and the share done before it."""
+    progress = progress or _ignore_progress
     about = read_run_about(folder)
-    report("reading the replies", 0.02)
+    progress("reading the replies", 0.02)
     data = load_data(folder)
-    report("reading the scores", 0.15)
+    progress("reading the scores", 0.15)
     scores = replace(load_scores(folder, about), data=data)
     known = list_rated_aspects(data, scores)
     if aspect is not None and aspect not in known:
         raise InputError(f"nobody rated responses in the aspect {aspect!r}; {nearest(aspect, known)}")
     wanted = known if aspect is None else [aspect]
-    report("comparing the systems", 0.25)
+    progress("comparing the systems", 0.25)
     comparisons = compare(scores, seed=seed, by=by)
     trusts = []
     for number, one in enumerate(wanted):
-        report(f"comparing the metrics with the ratings of {one!r}", 0.6 + 0.4 * number / len(wanted))
+        progress(f"comparing the metrics with the ratings of {one!r}", 0.6 + 0.4 * number / len(wanted))
         trusts.append(trust(scores, data, one, seed=seed))
     return RunFindings(
         about,

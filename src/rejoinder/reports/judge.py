@@ -49,7 +49,7 @@ _CONSISTENCY_HEADS = ["compared", "all repeats equal", "mean difference", "alpha
 
 
 _MOST_PAIRS = 10_000  # of replies, about which a stored comparison is looked for
-Announce = Callable[[str, int], None]
+Log = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def judge(
     resamples: int = 1000,
     seed: int = 0,
     budget: float | None = None,
-    announce: Announce | None = None,
+    log: Log | None = None,
 ) -> list[JudgeSummary]:
     """How good the judges of a finished run are: agreement with people, steadiness, biases, answers and cost.
 
@@ -114,7 +114,7 @@ def judge(
     - ``resamples``: how often dialogues are resampled.
     - ``seed``: the seed of the resamples and of the changed replies.
     - ``budget``: the most that the requests about changed replies may cost (docs/judge.md).
-    - ``announce``: called with each judge and the number of requests before any is sent; it may raise.
+    - ``log``: called with a line for each judge: how many requests there are, before any is sent; it may raise.
 
     >>> import rejoinder
     >>> scores = rejoinder.run(["chats.jsonl"], rejoinder.Plan.of(["judge(model='NAME')"]), "judged")
@@ -146,7 +146,7 @@ def judge(
                 count_problems(answers_by_reply),
                 _measure_quality(folder, metric, data, aspect, resamples, seed),
                 _measure_stored_bias(metric, data),
-                _attack_judge(metric, pairs, attacks, seed, budget, announce) if attacks else (),
+                _attack_judge(metric, pairs, attacks, seed, budget, log) if attacks else (),
                 str(run),
                 count_repeated(answers_by_reply),
             )
@@ -176,13 +176,14 @@ def _measure_stored_bias(metric: Judge, data: Collection) -> JudgeBias | None:
 
 
 def _attack_judge(
-    metric: Judge, pairs: Sequence[Pair], n: int, seed: int, budget: float | None, announce: Announce | None
+    metric: Judge, pairs: Sequence[Pair], n: int, seed: int, budget: float | None, log: Log | None
 ) -> list[ReplyTrial]:
     """What changed replies do to the judge's scores."""
     variants, asked = ReplyVariants.of(pairs, n, seed), metric.judge()
-    if announce is not None:
+    if log is not None:
         requests = metric.to_requests(variants.pairs)
-        announce(str(metric), asked.count_requests(requests) if isinstance(asked, RemoteJudge) else 0)
+        n_requests = asked.count_requests(requests) if isinstance(asked, RemoteJudge) else 0
+        log(f"{metric}: {n_requests:,} requests about changed replies")
     limit = None
     if budget is not None:
         keys = sorted(preview.key for preview in metric.preview_requests(variants.pairs))

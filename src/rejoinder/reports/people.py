@@ -140,7 +140,7 @@ def _agreement_estimate(agreement: MetricAgreement, level: Level) -> Estimate:
 
 def _make_figure(agreement: MetricAgreement, trust: Trust, name: str, seed: int, max_dots: int) -> ScatterFigure:
     evidence = trust.evidence
-    lower_is_better = agreement.name in evidence.turned
+    lower_is_better = agreement.name in evidence.lower_is_better
     scores = -evidence.scores[agreement.name] if lower_is_better else evidence.scores[agreement.name]
     scatter = draw_scatter(
         name, evidence.mean, scores, (f"mean rating: {evidence.aspect}", agreement.name), seed, max_dots

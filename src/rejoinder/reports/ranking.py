@@ -16,7 +16,7 @@ _MAX_TEXT = 60  # characters of a text in a table
 
 def ranking_order_table(ranked: RankingResult, max_questions: int) -> Table:
     """The first questions with their candidates in ranked order, and the statements read for each."""
-    questions = limit_situation(ranked.questions[:max_questions], ranked.given)
+    questions = limit_situation(ranked.questions[:max_questions], ranked.input)
     rows: list[list[Cell]] = []
     for number, question in enumerate(questions):
         request = shorten_text(question.context[-1].text, _MAX_TEXT) if question.context else None
@@ -45,7 +45,7 @@ def ranking_order_table(ranked: RankingResult, max_questions: int) -> Table:
                     ]
                 )
     heads = ["question", "request", "ranker", "rank", "candidate", "score", "grade", "statements read"]
-    return Table(f"The first questions, input {ranked.given}", heads, rows)
+    return Table(f"The first questions, input {ranked.input}", heads, rows)
 
 
 def ranking_tables(evaluation: RankingEvaluation) -> list[Table]:
@@ -54,7 +54,7 @@ def ranking_tables(evaluation: RankingEvaluation) -> list[Table]:
     if evaluation.differences:
         tables.append(ranking_difference_table(evaluation))
     tables += [
-        ranking_breakdown_table(name, groups, evaluation.ranked.given) for name, groups in evaluation.parts.items()
+        ranking_breakdown_table(name, groups, evaluation.ranked.input) for name, groups in evaluation.parts.items()
     ]
     if evaluation.readings:
         tables.append(statement_table(evaluation))
@@ -83,7 +83,7 @@ def ranking_measure_table(evaluation: RankingEvaluation) -> Table:
     ]
     notes += [f"Left out: {format_count(count, 'question')} with {why}." for why, count in evaluation.left_out.items()]
     return Table(
-        f"Rankers, input {evaluation.ranked.given}", ["ranker", "ranked", "unanswered", "ties", *MEASURES], rows, notes
+        f"Rankers, input {evaluation.ranked.input}", ["ranker", "ranked", "unanswered", "ties", *MEASURES], rows, notes
     )
 
 
@@ -101,7 +101,7 @@ def ranking_difference_table(evaluation: RankingEvaluation) -> Table:
         f"measure; differ? where that is below {ALPHA:g}."
     ]
     heads = ["measure", "ranker", "minus", "questions", "difference", "p", "p (Holm)", "differ?"]
-    title = f"Differences between rankers, input {evaluation.ranked.given}"
+    title = f"Differences between rankers, input {evaluation.ranked.input}"
     return Table(title, heads, rows, notes)
 
 
@@ -134,7 +134,7 @@ def statement_table(evaluation: RankingEvaluation) -> Table:
     heads = ["ranker", "for", "questions", "read", "matter", "precision", "chance", "recall", "chance", "F1", "chance"]
     notes = ["for: the candidate ranked first, or the one that was written for the request; chance: the same number of "
              "random statements."]  # fmt: skip
-    return Table(f"Statements read, input {evaluation.ranked.given}", heads, rows, notes)
+    return Table(f"Statements read, input {evaluation.ranked.input}", heads, rows, notes)
 
 
 def distractor_table(evaluations: Mapping[str, RankingEvaluation]) -> Table | None:

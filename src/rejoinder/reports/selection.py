@@ -120,7 +120,7 @@ def position_table(evaluation: SelectionEvaluation) -> Table:
     width = max(len(question.candidates) for question in evaluation.selected.questions)
     rows: list[list[Cell]] = []
     for positions in evaluation.places:
-        reversal = evaluation.selected.turned.get(positions.system)
+        reversal = evaluation.selected.order_checks.get(positions.system)
         counts: list[Cell] = [reversal.changed, reversal.asked] if reversal else [None, None]
         rows.append(
             [positions.system, *positions.shares, Probability(positions.p) if evaluation.shuffled else None, *counts]

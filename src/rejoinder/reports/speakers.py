@@ -38,7 +38,7 @@ def coverage_table(coverage: SpeakerCoverage, corpus: str) -> Table:
     ]
     if coverage.speakers:
         notes.append(
-            f"{coverage.speakers:,} lasting speakers (counted in each split): {coverage.one_dialogue:,} speak in one "
+            f"{coverage.speakers:,} permanent speakers (counted in each split): {coverage.one_dialogue:,} speak in one "
             f"dialogue, {coverage.one_partner:,} with one partner; for these the larger sets equal the smaller ones, "
             "and the exclusive sets are empty."
         )

@@ -154,7 +154,7 @@ class SystemAnswers(NamedTuple):
     signature: str
     digest: str
     lines: list[ScoreLine]
-    turned: OrderCheck
+    order_check: OrderCheck
 
 
 def answer_file_name(system: str, signature: str) -> str:

@@ -78,12 +78,12 @@ class QuestionAssembler:
     """Makes questions from pools, one after another, and counts what happens to pools and candidates.
 
     ``by_people`` means that people have scored the pools: then they alone decide, and what they did not score is out.
-    Otherwise the model decides if there is one (``known``), else nobody does.
+    Otherwise the model decides if there is one (``acceptability``), else nobody does.
     """
 
     settings: SelectionSettings
     by_people: bool
-    known: Acceptability | None = None
+    acceptability: Acceptability | None = None
     counts: Counter[str] = field(default_factory=Counter)
     longer_counts: Counter[int] = field(default_factory=Counter)  # questions by how many candidates outdo the truth
 
@@ -145,9 +145,9 @@ class QuestionAssembler:
     def _verdict(self, candidate: Candidate) -> CandidateVerdict:
         if self.by_people:
             return judge_candidate(get_human_scores(candidate), self.settings.least_raters)
-        if self.known is None:
+        if self.acceptability is None:
             return "false"
-        accepted = is_acceptable(candidate, self.known)
+        accepted = is_acceptable(candidate, self.acceptability)
         if accepted is None:
             return "unjudged"
         return "acceptable" if accepted else "false"

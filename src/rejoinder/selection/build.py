@@ -55,10 +55,10 @@ def build(
     settings: SelectionSettings | None = None,
     *,
     training: Iterable[Record] | TrainingTexts | Files = (),
-    known: Acceptability | None = None,
+    acceptability: Acceptability | None = None,
     inputs: Sequence[Mapping[str, Any]] = (),
     progress: Progress | None = None,
-    elsewhere: PoolEngine | None = None,
+    pool_engine: PoolEngine | None = None,
 ) -> BuiltTestSet:
     """Build a test set with well-chosen false candidates; no person has judged them, only the model.
 
@@ -67,11 +67,11 @@ def build(
     - ``repository``: where candidates are searched: dialogues, a ``Corpus``, or files.
     - ``settings``: how questions are built.
     - ``training``: what the systems were trained on and must not meet again: records or files.
-    - ``known``: the measurements of the settings' judge, with the score from which it calls a candidate acceptable; by
-      default, those that come with the package.
+    - ``acceptability``: the measurements of the settings' judge, with the score from which it calls a candidate
+      acceptable; by default, those that come with the package.
     - ``inputs``: further entries for the card's list of input files.
     - ``progress``: called with the number of contexts done and the total.
-    - ``elsewhere``: an engine whose workers find the pools.
+    - ``pool_engine``: an engine whose workers find the pools.
 
     >>> import rejoinder
     >>> settings = rejoinder.SelectionSettings(random=True, questions=5)
@@ -81,9 +81,9 @@ def build(
     >>> rejoinder.write(built.questions, "set.jsonl")
     5
     """
-    search = _open_search(dialogues, repository, settings, training, known, inputs, progress, elsewhere)
+    search = _open_search(dialogues, repository, settings, training, acceptability, inputs, progress, pool_engine)
     items = search.source.items
-    assembler = QuestionAssembler(search.settings, by_people=False, known=search.known)
+    assembler = QuestionAssembler(search.settings, by_people=False, acceptability=search.acceptability)
     pools: list[Question] = []
     by_pool: dict[str, list[Question]] = {}
     wanted, n = search.settings.questions or 2 * len(items), 0
@@ -103,10 +103,10 @@ def find_pools(
     settings: SelectionSettings | None = None,
     *,
     training: Iterable[Record] | TrainingTexts | Files = (),
-    known: Acceptability | None = None,
+    acceptability: Acceptability | None = None,
     inputs: Sequence[Mapping[str, Any]] = (),
     progress: Progress | None = None,
-    elsewhere: PoolEngine | None = None,
+    pool_engine: PoolEngine | None = None,
 ) -> PoolSet:
     """Find pools for people to score, as many as questions are wanted; the model's scores are included.
 
@@ -115,11 +115,11 @@ def find_pools(
     - ``repository``: where candidates are searched: dialogues, a ``Corpus``, or files.
     - ``settings``: how questions are built.
     - ``training``: what the systems were trained on and must not meet again: records or files.
-    - ``known``: the measurements of the settings' judge, with the score from which it calls a candidate acceptable; by
-      default, those that come with the package.
+    - ``acceptability``: the measurements of the settings' judge, with the score from which it calls a candidate
+      acceptable; by default, those that come with the package.
     - ``inputs``: further entries for the card's list of input files.
     - ``progress``: called with the number of contexts done and the total.
-    - ``elsewhere``: an engine whose workers find the pools.
+    - ``pool_engine``: an engine whose workers find the pools.
 
     >>> import rejoinder
     >>> settings = rejoinder.SelectionSettings(sources=("bm25(query='reply')",), questions=5)
@@ -127,7 +127,7 @@ def find_pools(
     >>> len(pools.questions)
     5
     """
-    search = _open_search(dialogues, repository, settings, training, known, inputs, progress, elsewhere)
+    search = _open_search(dialogues, repository, settings, training, acceptability, inputs, progress, pool_engine)
     items = search.source.items
     wanted = search.settings.questions or len(items)
     by_id = {pool.id: pool for pool in islice(search.pools(wanted), wanted)}
@@ -139,14 +139,14 @@ def make_questions(
     pools: PoolSet,
     settings: SelectionSettings | None = None,
     scores: HumanScores | None = None,
-    known: Acceptability | None = None,
+    acceptability: Acceptability | None = None,
 ) -> BuiltTestSet:
     """Make a test set from pools, by people's scores or, without them, by the model's.
 
     - ``pools``: what ``find_pools`` returned.
     - ``settings``: how questions are built.
     - ``scores``: the scores that people gave the candidates.
-    - ``known``: the measurements of the settings' judge.
+    - ``acceptability``: the measurements of the settings' judge.
 
     >>> import rejoinder
     >>> settings = rejoinder.SelectionSettings(sources=("bm25(query='reply')",), judge=None, false=1)
@@ -157,10 +157,10 @@ def make_questions(
     settings = settings or SelectionSettings()
     scored = attach_human_scores(pools.questions, scores) if scores is not None else list(pools.questions)
     by_people = any(get_human_scores(candidate) for pool in scored for candidate in pool.candidates)
-    known = _resolve_judge(settings, known)
-    if known is not None:
-        scored = attach_acceptability(scored, _parse_judge(settings, known), known)
-    assembler = QuestionAssembler(settings, by_people, known)
+    acceptability = _resolve_judge(settings, acceptability)
+    if acceptability is not None:
+        scored = attach_acceptability(scored, _parse_judge(settings, acceptability), acceptability)
+    assembler = QuestionAssembler(settings, by_people, acceptability)
     questions = [question for pool in scored for question in assembler.questions(pool)][: settings.questions]
     return _finish_test_set(questions, scored, assembler, pools.facts, pools.facts.get("inputs", ()))
 
@@ -171,10 +171,10 @@ class _JudgedSearch:
 
     settings: SelectionSettings
     source: PoolSearch
-    known: Acceptability | None
+    acceptability: Acceptability | None
     inputs: Sequence[Mapping[str, Any]]
     progress: Progress | None
-    elsewhere: PoolEngine | None
+    pool_engine: PoolEngine | None
 
     def pools(self, wanted: int) -> Iterator[Question]:
         """Yield the pools one by one, in a random order set by the seed if not all are wanted."""
@@ -188,15 +188,15 @@ class _JudgedSearch:
             yield from pools
 
     def _pool_batches(self, order: Sequence[str]) -> Iterator[list[Question]]:
-        if self.elsewhere is not None and self.elsewhere.engine.workers > 1:
-            yield from self.elsewhere.pools(self.settings, order)
+        if self.pool_engine is not None and self.pool_engine.engine.workers > 1:
+            yield from self.pool_engine.pools(self.settings, order)
             return
         for start in range(0, len(order), _BATCH_SIZE):
             names = order[start : start + _BATCH_SIZE]
-            if self.elsewhere is None:
+            if self.pool_engine is None:
                 yield self._find(names)
             else:
-                yield self.elsewhere.find_unless_cached(self.settings, names, self._find)
+                yield self.pool_engine.find_unless_cached(self.settings, names, self._find)
 
     @cached_property
     def _items(self) -> dict[str, Item]:
@@ -205,8 +205,8 @@ class _JudgedSearch:
     def _find(self, names: Sequence[str]) -> list[Question]:
         """Find and judge the pools of some items in this process."""
         pools = self.source.finder.pools([self._items[name] for name in names])
-        if self.known is not None and not self.settings.random:
-            pools = attach_acceptability(pools, _parse_judge(self.settings, self.known), self.known)
+        if self.acceptability is not None and not self.settings.random:
+            pools = attach_acceptability(pools, _parse_judge(self.settings, self.acceptability), self.acceptability)
         return pools
 
 
@@ -215,29 +215,29 @@ def _open_search(
     repository: Iterable[Dialogue] | Corpus | Files,
     settings: SelectionSettings | None,
     training: Iterable[Record] | TrainingTexts | Files,
-    known: Acceptability | None,
+    acceptability: Acceptability | None,
     inputs: Sequence[Mapping[str, Any]],
     progress: Progress | None,
-    elsewhere: PoolEngine | None,
+    pool_engine: PoolEngine | None,
 ) -> _JudgedSearch:
     settings = settings or SelectionSettings()
-    known = _resolve_judge(settings, known)
+    acceptability = _resolve_judge(settings, acceptability)
     records = open_build_inputs(dialogues, repository, training, inputs)
     source = open_pool_search(records.contexts, records.repository, settings, records.training)
-    return _JudgedSearch(settings, source, known, records.facts, progress, elsewhere)
+    return _JudgedSearch(settings, source, acceptability, records.facts, progress, pool_engine)
 
 
-def _resolve_judge(settings: SelectionSettings, known: Acceptability | None) -> Acceptability | None:
+def _resolve_judge(settings: SelectionSettings, acceptability: Acceptability | None) -> Acceptability | None:
     """Return the measurements of the settings' judge; None if there is no judge."""
     if settings.judge is None or settings.random:
         return None
-    return known if known is not None else load_acceptability(parse(settings.judge))
+    return acceptability if acceptability is not None else load_acceptability(parse(settings.judge))
 
 
-def _parse_judge(settings: SelectionSettings, known: Acceptability) -> Metric:
+def _parse_judge(settings: SelectionSettings, acceptability: Acceptability) -> Metric:
     """Return the judge of the measurements, which may have been read from a file: only a typed one may be a file."""
-    typed = settings.judge is not None and str(parse(settings.judge)) == known.metric
-    return parse(known.metric) if typed else parse_stored(known.metric)
+    typed = settings.judge is not None and str(parse(settings.judge)) == acceptability.metric
+    return parse(acceptability.metric) if typed else parse_stored(acceptability.metric)
 
 
 def _finish_test_set(

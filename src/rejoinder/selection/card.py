@@ -45,7 +45,7 @@ def make_selection_card(
     left_out: Counter[str] = Counter()
     for pool in pools:
         left_out.update(pool.meta.get(LEFT_OUT_KEY, {}))
-    judge = "people" if assembler.by_people else "model" if assembler.known is not None else "nobody"
+    judge = "people" if assembler.by_people else "model" if assembler.acceptability is not None else "nobody"
     return {
         "rejoinder": rejoinder.__version__,
         "kind": "random" if settings.random else "chosen",
@@ -59,7 +59,7 @@ def make_selection_card(
         "left out of pools": dict(sorted(left_out.items())),
         "counts": {what: n for what, n in sorted(assembler.counts.items()) if n},
         "judged by": judge,
-        "model": _describe_model(pools, assembler.known, settings.least_raters),
+        "model": _describe_model(pools, assembler.acceptability, settings.least_raters),
         "people": _describe_people(pools),
         "overlap": _describe_overlap(questions),
         "places of the truth": _count_truth_places(questions),
@@ -128,17 +128,19 @@ def _describe_people(pools: Sequence[Question]) -> dict[str, Any] | None:
     }
 
 
-def _describe_model(pools: Sequence[Question], known: Acceptability | None, least_raters: int) -> dict[str, Any] | None:
+def _describe_model(
+    pools: Sequence[Question], acceptability: Acceptability | None, least_raters: int
+) -> dict[str, Any] | None:
     """Describe the model pass: its results on DailyDialog++, on the true replies here, and vs. people's scores."""
-    if known is None:
+    if acceptability is None:
         return None
     truths = [
-        float(find_true_reply(pool).meta[ACCEPTABILITY_KEY] >= known.threshold)
+        float(find_true_reply(pool).meta[ACCEPTABILITY_KEY] >= acceptability.threshold)
         for pool in pools
         if _has_probability(find_true_reply(pool))
     ]
     return {
-        **acceptability_to_object(known),
+        **acceptability_to_object(acceptability),
         "true replies that it accepts": interval_to_object(share_interval(truths)) if truths else None,
         "against people": _compare_with_people(pools, least_raters),
     }

@@ -42,7 +42,7 @@ class LabelledQuestions(NamedTuple):
 
     questions: list[Question]
     judged: int
-    given: Counter[str]
+    label_counts: Counter[str]
 
 
 def label(

@@ -69,7 +69,7 @@ def find_copies(items: Sequence[Item], corpus: Corpus) -> list[frozenset[str]]:
     """Return, for each item, the dialogues of a corpus that are copies of its own, including its own."""
     size = len(corpus.digests)
     neighbours = np.flatnonzero(corpus.dialogue[:-1] == corpus.dialogue[1:])
-    keys = corpus.said[neighbours].astype(np.int64) * size + corpus.said[neighbours + 1]
+    keys = corpus.text_codes[neighbours].astype(np.int64) * size + corpus.text_codes[neighbours + 1]
     order = np.argsort(keys, kind="stable")
     keys, owners = keys[order], corpus.dialogue[neighbours][order]
     copies = []

@@ -61,7 +61,7 @@ def _to_float(value: float | None) -> float:
 
 
 def attach_acceptability(
-    pools: Sequence[Question], metric: Metric, known: Acceptability, progress: Progress | None = None
+    pools: Sequence[Question], metric: Metric, acceptability: Acceptability, progress: Progress | None = None
 ) -> list[Question]:
     """Return the pools with each candidate's probability of being acceptable in its meta, if it has a score."""
     scores = score_candidates(pools, metric, progress)
@@ -69,7 +69,7 @@ def attach_acceptability(
     def attach(pool: Question, candidate: Candidate, score: float) -> Candidate:
         if math.isnan(score):
             return candidate
-        probability = known.probability(score, count_repeated_words(pool.context, candidate.text))
+        probability = acceptability.probability(score, count_repeated_words(pool.context, candidate.text))
         return dataclasses.replace(candidate, meta={**candidate.meta, ACCEPTABILITY_KEY: probability})
 
     return [
@@ -78,7 +78,7 @@ def attach_acceptability(
     ]
 
 
-def is_acceptable(candidate: Candidate, known: Acceptability) -> bool | None:
+def is_acceptable(candidate: Candidate, acceptability: Acceptability) -> bool | None:
     """Whether the model pass calls a candidate acceptable; None if it has no score."""
     probability = candidate.meta.get(ACCEPTABILITY_KEY)
-    return None if probability is None else float(probability) >= known.threshold
+    return None if probability is None else float(probability) >= acceptability.threshold

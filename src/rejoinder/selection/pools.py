@@ -198,7 +198,7 @@ def open_pool_search(
     corpus = repository if isinstance(repository, Corpus) else Corpus.of(repository)
     training_texts = training if isinstance(training, TrainingTexts) else scan_training(training, contexts.items)
     items = tuple(item for item in contexts.items if not training_texts.leaked(item))
-    blocked = int(training_texts.blocked(corpus)[corpus.said].sum())
+    blocked = int(training_texts.blocked(corpus)[corpus.text_codes].sum())
     if not items:
         raise InputError(f"all {len(contexts.items):,} questions are in the training files; use other dialogues")
     if blocked == corpus.n_turns:

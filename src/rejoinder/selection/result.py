@@ -28,12 +28,12 @@ class OrderCheck:
 
 @dataclass(frozen=True)
 class SelectionResult:
-    """The scores of some systems for the same questions; ``turned`` holds the checks of order that were made."""
+    """The scores of some systems for the same questions; ``order_checks`` holds the checks of order that were made."""
 
     questions: Sequence[Question]
     scores: Mapping[str, Sequence[ScoreLine]]
     signatures: Mapping[str, str] = field(default_factory=dict)
-    turned: Mapping[str, OrderCheck] = field(default_factory=dict)
+    order_checks: Mapping[str, OrderCheck] = field(default_factory=dict)
 
     @property
     def systems(self) -> list[str]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -18,17 +17,16 @@ from rejoinder.errors import RunError, SpecError
 from rejoinder.files import write_json
 from rejoinder.scoring.folder import check_described_files, describe_run_files
 from rejoinder.selection import folder as run_folder
-from rejoinder.selection.answers import answer_file_name, complete_answers, read_system_answers, system_name
+from rejoinder.selection.answers import Progress, answer_file_name, complete_answers, read_system_answers, system_name
 from rejoinder.selection.result import SelectionResult, check_questions
 from rejoinder.systems import System, parse_system, system_signature
 from rejoinder.types import Question
 
 ORDER_CHECKS = 20  # questions that are asked again with their candidates in reverse order
 _LIBRARIES = ("numpy", "scipy", "orjson")
-ShowProgress = Callable[[str, int, int], None]
 
 
-def _ignore_progress(system: str, done: int, total: int) -> None:
+def _ignore_progress(done: int, total: int) -> None:
     """Do nothing."""
 
 
@@ -43,20 +41,20 @@ class SelectionRun:
 
 
 def select(
-    given: str | Path,
+    testset: str | Path,
     systems: Sequence[str | System] = (),
     folder: str | Path | None = None,
-    turned: int = ORDER_CHECKS,
-    show: ShowProgress | None = None,
+    order_checks: int = ORDER_CHECKS,
+    progress: Progress | None = None,
     engine: Engine | None = None,
 ) -> SelectionRun:
     """Let systems choose among the candidates of every question of a test set, and keep the scores in a run folder.
 
-    - ``given``: a file of questions, ``dataset:NAME``, or the folder of an earlier run, which is then only read.
+    - ``testset``: a file of questions, ``dataset:NAME``, or the folder of an earlier run, which is then only read.
     - ``systems``: specs such as ``tfidf``, ``hf:NAME`` or ``./mine.py:function``, or systems themselves.
     - ``folder``: the run folder; by default ``runs/NAME-select-DIGEST``.
-    - ``turned``: how many questions are asked again with their candidates in reverse order.
-    - ``show``: called with a system's name, the number of questions it has answered and the total.
+    - ``order_checks``: how many questions are asked again with their candidates in reverse order.
+    - ``progress``: called with the number of questions that the system at work has answered, and the total.
     - ``engine``: what computes; several workers ask systems that score each question independently.
 
     A system that has answered the same questions before, with the same signature, is not asked again; one that was
@@ -69,35 +67,36 @@ def select(
     >>> rejoinder.evaluate_selection(run.selected).standings[0].system
     'tfidf'
     """
-    if run_folder.is_selection_run(Path(given)):
+    if run_folder.is_selection_run(Path(testset)):
         if folder is not None:
-            raise SpecError(f"{given} is a run already; leave out the folder, or name the test set itself")
-        return load_selection(given, systems)
+            raise SpecError(f"{testset} is a run already; leave out the folder, or name the test set itself")
+        return load_selection(testset, systems)
     parsed_systems = parse_systems(systems, "system")
-    testset = Input(given)
+    source = Input(testset)
     try:
-        questions = read_test_questions(testset)
-        check_questions(questions, testset.called)
-        source = {"name": testset.name, "sha256": testset.digest, "bytes": testset.size}
-        stem = testset.stem
+        questions = read_test_questions(source)
+        check_questions(questions, source.called)
+        facts = {"name": source.name, "sha256": source.digest, "bytes": source.size}
+        stem = source.stem
     finally:
-        testset.close()
+        source.close()
     digest = run_folder.digest_questions(questions)
     folder = Path(folder or f"runs/{stem}-select-{digest[:8]}")
     run_folder.prepare_selection_folder(folder, questions, digest)
-    run_folder.copy_test_set_card(str(given), folder)
+    run_folder.copy_test_set_card(str(testset), folder)
     files, fresh = {}, []
     for spec, system in parsed_systems.items():
         signature = system_signature(system)
         path = folder / run_folder.SYSTEMS / answer_file_name(spec, signature)
         if not path.is_file():
             start = time.time()
-            show_system = functools.partial(show or _ignore_progress, spec)
-            complete_answers(path, system, signature, digest, questions, turned, show_system, engine)
+            complete_answers(
+                path, system, signature, digest, questions, order_checks, progress or _ignore_progress, engine
+            )
             fresh.append(spec)
             run_folder.record_system_time(folder, spec, time.time() - start, len(questions))
         files[spec] = path
-    about = _describe_run(folder, source, questions, digest, files)
+    about = _describe_run(folder, facts, questions, digest, files)
     write_json(folder / run_folder.ABOUT, about)
     return SelectionRun(folder, _read_result(questions, list(files.values()), digest), tuple(fresh), about)
 
@@ -159,7 +158,7 @@ def _read_result(questions: list[Question], files: Sequence[Path], digest: str) 
         questions,
         {answer.system: answer.lines for answer in answers},
         {answer.system: answer.signature for answer in answers},
-        {answer.system: answer.turned for answer in answers if answer.turned.asked},
+        {answer.system: answer.order_check for answer in answers if answer.order_check.asked},
     )
 
 

@@ -57,7 +57,7 @@ class CorpusPlaces:
         """Whether a turn's text differs from the context and the references of a place's item."""
         if not len(self._text_keys):
             return np.ones(len(numbers), dtype=bool)
-        key = numbers * len(self._corpus.digests) + self._corpus.said[turns]
+        key = numbers * len(self._corpus.digests) + self._corpus.text_codes[turns]
         place = np.minimum(np.searchsorted(self._text_keys, key), len(self._text_keys) - 1)
         unlike: NDArray[np.bool_] = self._text_keys[place] != key
         return unlike

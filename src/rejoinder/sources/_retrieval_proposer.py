@@ -92,7 +92,7 @@ class RetrievalProposer:
         candidates: list[Candidate] = []
         for hit in hits:
             place = np.array([int(self.corpus.starts[self.corpus.numbers[hit.dialogue]]) + hit.turn])
-            code = int(self.corpus.said[place[0]])
+            code = int(self.corpus.text_codes[place[0]])
             before = turn != OUTSIDE and bool(self.corpus.speakers.repeats_context(np.array([turn]), place)[0])
             if before or code in codes or not corpus_places.is_new(np.array([number]), place)[0]:
                 continue

@@ -52,7 +52,7 @@ class SetProposer:
                 everything,
                 k,
                 keys[outside],
-                self.corpus.said,
+                self.corpus.text_codes,
                 lambda rows, turns: places.is_new(outside[rows], turns),
             )
         return turn_rows

@@ -174,7 +174,7 @@ def _train_head(
     from rejoinder_lab.training.train import train
 
     corpora = [corpus] if corpus else ()
-    trained = train(model, files, output, recipe=recipe, corpora=corpora, base=encoder, say=print_line, **options)
+    trained = train(model, files, output, recipe=recipe, corpora=corpora, base=encoder, log=print_line, **options)
     figures = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in trained.card.about["measured"].items())
     print_line(f"held out: {figures}")
     print_line(f'{output}: written; score with it: -m "{trained.use}"')

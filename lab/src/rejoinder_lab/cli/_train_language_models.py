@@ -88,7 +88,7 @@ def generator(
         output,
         recipe=recipe,
         device=device,
-        say=print_line,
+        log=print_line,
         vocabulary=vocabulary,
         snapshots=snapshots,
     )
@@ -142,7 +142,7 @@ def statements(
         valid=valid,
         base=base,
         device=device,
-        say=print_line,
+        log=print_line,
         licence=licence,
     )
     print_line(f"{output}: written; use it: rejoinder situate statements SEEDS --writer {output}")

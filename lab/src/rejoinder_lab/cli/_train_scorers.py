@@ -90,7 +90,7 @@ def _scorer_options(loss: bool) -> Callable[[Callable[..., None]], Callable[...,
 def ssrem(**options: Any) -> None:
     """Train ssrem on FILES of dialogues with speakers (JSONL, or dataset:NAME); needs no torch.
 
-    Without FILES, on the published corpora with lasting speakers, like the shipped one. Dialogues without a split are
+    Without FILES, on the published corpora with permanent speakers, like the shipped one. Dialogues without a split are
     split 80/10/10. Use the result as -m "ssrem(folder='FOLDER')".
     """
     _train_scorer("ssrem", ScorerOptions(**options))
@@ -135,7 +135,7 @@ def _train_scorer(kind: Kind, options: ScorerOptions) -> None:
         recipe=recipe,
         corpora=[name for name in options.corpora if not _is_file(name)],
         base=options.encoder,
-        say=print_line,
+        log=print_line,
         reference=options.reference,
         resume=options.resume,
     )
@@ -242,7 +242,7 @@ def _train_ranker(options: RankerOptions) -> None:
         recipe=_ranker_recipe(options),
         valid=options.valid,
         device=options.device,
-        say=print_line,
+        log=print_line,
         knowledge=options.knowledge,
         knowledge_corpus=options.mined_corpus,
     )
@@ -256,7 +256,7 @@ def _ranker_recipe(options: RankerOptions) -> RankerRecipe:
 
     return RankerRecipe(
         kind=options.kind,
-        given=options.input_name,
+        input=options.input_name,
         encoder=options.encoder,
         layers=options.layers,
         epochs=options.epochs,

@@ -89,7 +89,7 @@ def aptness(
         corpora=corpora,
         base=base,
         device=device,
-        say=print_line,
+        log=print_line,
         permissive=permissive,
         teachers=teachers,
     )
@@ -172,7 +172,7 @@ def nup(
 
     recipe = NupRecipe(seed=seed, contexts=contexts, epochs=epochs, rate=rate)
     corpora = [corpus] if corpus else ()
-    model = train("nup", files, output or "", recipe=recipe, corpora=corpora, base=base, device=device, say=print_line)
+    model = train("nup", files, output or "", recipe=recipe, corpora=corpora, base=base, device=device, log=print_line)
     spec = model.use if output is None else f'"{model.use}"'
     print_line(f"{model.folder}: written; score with it: -m {spec}")
 
@@ -222,7 +222,7 @@ def comet(
         valid=valid,
         base=base,
         device=device,
-        say=print_line,
+        log=print_line,
         leave_out=leave_out,
     )
     print_line(f"{output}: written")

@@ -37,7 +37,7 @@ def train_comet(
     leave_out: Collection[str] = (),
     base: str = "smollm2-135m",
     device: Any = None,
-    say: Callable[[str], None] = print,
+    log: Callable[[str], None] = print,
 ) -> dict[str, Any]:
     """Train on ``train``, write the folder and return the loss per token on ``valid``, before and after.
 
@@ -49,14 +49,14 @@ def train_comet(
     used = [t for t in dict.fromkeys(train) if t.relation in PROMPTS and t.head.lower() not in heads]
     if not used or not held_out:
         raise InputError(f"{len(used)} triples to train on and {len(held_out)} held out; give some of each")
-    say(f"{len(used):,} triples to train on, {len(held_out):,} held out")
+    log(f"{len(used):,} triples to train on, {len(held_out):,} held out")
     rows, held_rows = (tokenize_triples(model, part) for part in (used, held_out))
     before = mean_loss(model, held_rows, recipe.batch)
     parameters = attach_lora(model.network, recipe.rank, recipe.scale, recipe.seed)
-    _train_comet_lora(model, parameters, rows, recipe, say)
+    _train_comet_lora(model, parameters, rows, recipe, log)
     model.network.eval()
     after = mean_loss(model, held_rows, recipe.batch)
-    say(f"held out: loss per token {before:.3f} before, {after:.3f} after")
+    log(f"held out: loss per token {before:.3f} before, {after:.3f} after")
     measured = {"valid_loss_before": round(before, 4), "valid_loss": round(after, 4), "triples": len(used)}
     about = {"recipe": asdict(recipe), "data": dict(data), "licence": LICENCE, "measured": measured}
     write_comet(target, extract_lora(model.network), model, about)
@@ -72,7 +72,7 @@ def tokenize_triples(model: LanguageModel, triples: Sequence[KnowledgeTriple]) -
 
 
 def _train_comet_lora(
-    model: LanguageModel, parameters: list[Any], rows: list[PromptRow], recipe: CometRecipe, say: Callable[[str], None]
+    model: LanguageModel, parameters: list[Any], rows: list[PromptRow], recipe: CometRecipe, log: Callable[[str], None]
 ) -> None:
     network = model.network
     optimizer = build_optimizer([(parameters, recipe.rate)])
@@ -88,4 +88,4 @@ def _train_comet_lora(
             step += 1
             if step % _REPORT_STEPS == 0 or step == steps:
                 rate = step * recipe.batch / (time.monotonic() - start)
-                say(f"step {step:,} of {steps:,}, loss {loss.item():.3f}, {rate:,.0f} triples per second")
+                log(f"step {step:,} of {steps:,}, loss {loss.item():.3f}, {rate:,.0f} triples per second")

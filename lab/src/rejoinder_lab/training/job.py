@@ -28,7 +28,7 @@ class TrainingJob:
     base: str | None
     valid: tuple[str, ...]
     device: str | None
-    say: Callable[[str], None]
+    log: Callable[[str], None]
 
     def choose_recipe(self, kind: type[R]) -> R:
         """Return the recipe that was given, of the kind that the model takes, or the usual one."""

@@ -46,7 +46,7 @@ def train_nup(
     corpus: str | None = None,
     base: str = DEFAULT_BASE,
     device: str | None = None,
-    say: Callable[[str], None] = print,
+    log: Callable[[str], None] = print,
 ) -> dict[str, Any]:
     """Train on the split ``train``, write the folder and return what was measured on ``valid``."""
     torch_device = training_device(device)
@@ -60,10 +60,10 @@ def train_nup(
     torch.manual_seed(recipe.seed)
     torch.set_num_threads(count_threads())
     network = NextUtteranceNetwork(trunk, recipe.dropout).to(torch_device)
-    _train_nup_network(network, pieces, next_turns, recipe, torch_device, say)
+    _train_nup_network(network, pieces, next_turns, recipe, torch_device, log)
     measured = _measure_held_out(network, pieces, all_dialogues, corpus, recipe, torch_device)
     if measured["contexts"]:
-        say(f"on valid: the true reply beats another in {100 * measured['pairs']:.1f}% of {measured['contexts']}")
+        log(f"on valid: the true reply beats another in {100 * measured['pairs']:.1f}% of {measured['contexts']}")
     corpora = {corpus} if corpus else {dialogue.corpus or "" for dialogue in all_dialogues}
     about = {
         "base": base,
@@ -127,7 +127,7 @@ def _train_nup_network(
     next_turns: Sequence[NextTurn],
     recipe: NupRecipe,
     device: torch.device,
-    say: Callable[[str], None],
+    log: Callable[[str], None],
 ) -> None:
     random = np.random.default_rng(recipe.seed)
     fused = device.type == "cuda"
@@ -148,7 +148,7 @@ def _train_nup_network(
             loss = functional.binary_cross_entropy_with_logits(odds, labels[torch.from_numpy(at).to(device)])
             schedule.step(loss, network)
             if (step + 1) % _REPORT_STEPS == 0 or step + 1 == steps:
-                say(f"epoch {epoch + 1} of {recipe.epochs}, step {step + 1:,} of {steps:,}, loss {loss.item():.3f}")
+                log(f"epoch {epoch + 1} of {recipe.epochs}, step {step + 1:,} of {steps:,}, loss {loss.item():.3f}")
 
 
 @torch.no_grad()

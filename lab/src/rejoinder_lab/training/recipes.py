@@ -254,7 +254,7 @@ class RankerRecipe:
     """SUGAR's settings (section 4.2), with a rate that suits small encoders."""
 
     kind: RankerKind = "situated"
-    given: str = WHOLE  # the input of a plain cross-encoder; a situated one reads several
+    input: str = WHOLE  # the input of a plain cross-encoder; a situated one reads several
     encoder: str = EMBEDDED
     seed: int = 0
     epochs: int = 8  # the fourth to the seventh are best on held-out questions

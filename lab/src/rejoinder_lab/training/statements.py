@@ -26,7 +26,7 @@ from rejoinder_lab.training.prompt_rows import PromptRow, batch_by_length, batch
 from rejoinder_lab.training.recipes import StatementRecipe
 
 MAX_TOKENS = 320  # of prompt and statement; a longer one is left out and counted
-Reporter = Callable[[str], None]
+Log = Callable[[str], None]
 
 
 def train_statements(
@@ -38,7 +38,7 @@ def train_statements(
     licence: str = "not known",
     base: str = "smollm2-135m",
     device: Any = None,
-    say: Reporter = print,
+    log: Log = print,
 ) -> dict[str, Any]:
     """Train on ``train``, write the folder and return what was measured on ``valid``.
 
@@ -52,10 +52,10 @@ def train_statements(
     if not rows or not held_rows:
         raise InputError(f"{len(rows)} statements to train on and {len(held_rows)} held out; give some of each")
     summary = f"{len(rows):,} statements of {len(training_seeds):,} seeds to train on ({left_out:,} too long)"
-    say(f"{summary}, {len(held_rows):,} held out")
+    log(f"{summary}, {len(held_rows):,} held out")
     before = mean_loss(model, held_rows, recipe.batch)
     parameters = attach_lora(model.network, recipe.rank, recipe.scale, recipe.seed)
-    losses = _train_statement_lora(model, parameters, rows, held_rows, recipe, say)
+    losses = _train_statement_lora(model, parameters, rows, held_rows, recipe, log)
     measured: dict[str, Any] = {
         "statements": len(rows),
         "too_long": left_out,
@@ -67,7 +67,7 @@ def train_statements(
     }
     if recipe.written:
         measured |= measure_statement_hits(LoraStatementWriter(model, LoraCard("", "", "")), valid, recipe)
-    say("held out: " + ", ".join(f"{name} {value}" for name, value in measured.items()))
+    log("held out: " + ", ".join(f"{name} {value}" for name, value in measured.items()))
     about = {"recipe": asdict(recipe), "data": dict(data), "licence": licence, "measured": measured}
     write_lora(target, STATEMENTS_LORA, extract_lora(model.network), model, about)
     return measured
@@ -95,7 +95,7 @@ def _train_statement_lora(
     rows: Sequence[PromptRow],
     held_out: Sequence[PromptRow],
     recipe: StatementRecipe,
-    say: Reporter,
+    log: Log,
 ) -> list[float]:
     """Train, leave the weights of the best epoch in the network, and return the held-out loss of each epoch."""
     network = model.network
@@ -115,7 +115,7 @@ def _train_statement_lora(
         if losses[-1] == min(losses):
             best = [parameter.detach().clone() for parameter in parameters]
         seconds = time.monotonic() - start
-        say(f"epoch {epoch} of {recipe.epochs}: held-out loss per token {losses[-1]:.4f}, {seconds:.0f} s")
+        log(f"epoch {epoch} of {recipe.epochs}: held-out loss per token {losses[-1]:.4f}, {seconds:.0f} s")
     for parameter, best_values in zip(parameters, best, strict=True):
         parameter.data.copy_(best_values)
     return losses

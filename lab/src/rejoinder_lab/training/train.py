@@ -84,7 +84,7 @@ def train(
     base: str | None = None,
     valid: Sequence[str | Path] = (),
     device: str | None = None,
-    say: Callable[[str], None] | None = None,
+    log: Callable[[str], None] | None = None,
     permissive: bool | None = None,
     teachers: Sequence[str | Path] | None = None,
     leave_out: Sequence[str | Path] | None = None,
@@ -111,7 +111,7 @@ def train(
     - ``base``: the encoder or language model to start from; for aptness, also a folder that was trained before.
     - ``valid``: held-out files, for a ranker, statements and comet.
     - ``device``: ``cuda`` or ``cpu``; by default, ``cuda`` if there is one.
-    - ``say``: a function that is called with each line of progress.
+    - ``log``: a function that is called with each line of progress.
     - ``permissive``: aptness: only corpora whose licences allow commercial use.
     - ``teachers``: aptness: folders of trained networks, often larger ones, whose scores are learned too.
     - ``leave_out``: comet: files of triples whose heads are not trained on.
@@ -148,12 +148,12 @@ def train(
     folder = _check_folder(model, output, bool(resume))
     names = [files] if isinstance(files, str | Path) else files
     texts = [tuple(map(str, one)) for one in (names, corpora, valid)]
-    job = TrainingJob(model, texts[0], folder, recipe, texts[1], base, texts[2], device, say or _say_nothing)
+    job = TrainingJob(model, texts[0], folder, recipe, texts[1], base, texts[2], device, log or _log_nothing)
     use = trainer.use.format(model=model, folder=str(folder)) if str(output) else model
     return TrainedModel(model, folder, use, trainer.train(job, **options))
 
 
-def _say_nothing(line: str) -> None:
+def _log_nothing(line: str) -> None:
     """Ignore a line of progress."""
 
 

@@ -56,7 +56,7 @@ def _train_adem(job: TrainingJob, licence: str | None = None) -> Any:
     if not job.files:
         raise InputError("name files of rated replies to train on, such as your own ratings")
     recipe, encoder = job.choose_recipe(AdemRecipe), job.base or "aptness"
-    return train_adem(read(*job.files), job.folder, recipe, encoder, licence, job.say)
+    return train_adem(read(*job.files), job.folder, recipe, encoder, licence, job.log)
 
 
 def _train_aptness(job: TrainingJob, permissive: bool = False, teachers: Sequence[str | Path] = ()) -> Any:
@@ -72,12 +72,12 @@ def _train_aptness(job: TrainingJob, permissive: bool = False, teachers: Sequenc
         dialogues = (dialogue for dialogue in dialogues if dialogue.corpus in PERMISSIVE)
         recipe = replace(recipe, preferences={**PERMISSIVE_PREFERENCES, **recipe.preferences})
     folders = [Path(folder) for folder in teachers]
-    return train_aptness(dialogues, job.folder, recipe, job.base or "minilm", job.device, job.say, folders, permissive)
+    return train_aptness(dialogues, job.folder, recipe, job.base or "minilm", job.device, job.log, folders, permissive)
 
 
 def _train_bert_ruber(job: TrainingJob) -> Any:
     recipe = job.choose_recipe(HeadRecipe)
-    return train_bert_ruber(job.read_head_data(recipe), job.folder, recipe, job.say)
+    return train_bert_ruber(job.read_head_data(recipe), job.folder, recipe, job.log)
 
 
 def _train_comet(job: TrainingJob, leave_out: Sequence[str | Path] = ()) -> Any:
@@ -91,14 +91,14 @@ def _train_comet(job: TrainingJob, leave_out: Sequence[str | Path] = ()) -> Any:
     heads = {triple.head for triple in others}
     data = {Path(name).name: "as the file's" for name in job.files}
     recipe, base = job.choose_recipe(CometRecipe), job.base or "smollm2-135m"
-    return train_comet(train, valid, job.folder, recipe, data, heads, base, job.device, job.say)
+    return train_comet(train, valid, job.folder, recipe, data, heads, base, job.device, job.log)
 
 
 def _train_dynaeval(job: TrainingJob) -> Any:
     from rejoinder_lab.training.heads.dynaeval import train_dynaeval
 
     recipe = job.choose_recipe(DynaEvalRecipe)
-    return train_dynaeval(job.read_head_data(recipe), job.folder, recipe, job.device, job.say)
+    return train_dynaeval(job.read_head_data(recipe), job.folder, recipe, job.device, job.log)
 
 
 def _train_generator(job: TrainingJob, vocabulary: str | Path | None = None, snapshots: Sequence[int] = ()) -> Any:
@@ -115,7 +115,7 @@ def _train_generator(job: TrainingJob, vocabulary: str | Path | None = None, sna
         recipe = replace(recipe, shape=replace(recipe.shape, vocabulary=size))
         pieces = (Path(vocabulary) / TOKENIZER).read_text(encoding="utf-8")
     return train_generator(
-        job.read_dialogues(), job.folder, recipe, pieces=pieces, snapshots=snapshots, device=job.device, say=job.say
+        job.read_dialogues(), job.folder, recipe, pieces=pieces, snapshots=snapshots, device=job.device, log=job.log
     )
 
 
@@ -137,7 +137,7 @@ def _train_grade(job: TrainingJob, knowledge: Sequence[str] = ("dataset:knowledg
 
     triples = [one for name in knowledge for path in find_knowledge_files(name) for one in read_triples(path)]
     recipe = job.choose_recipe(GradeRecipe)
-    return train_grade(job.read_head_data(recipe), job.folder, recipe, triples, job.device, job.say)
+    return train_grade(job.read_head_data(recipe), job.folder, recipe, triples, job.device, job.log)
 
 
 def _train_idk(job: TrainingJob) -> Any:
@@ -151,7 +151,7 @@ def _train_nup(job: TrainingJob) -> Any:
 
     recipe = job.choose_recipe(NupRecipe)
     return train_nup(
-        job.read_dialogues(), job.folder, recipe, job.find_corpus(), job.base or "aptness", job.device, job.say
+        job.read_dialogues(), job.folder, recipe, job.find_corpus(), job.base or "aptness", job.device, job.log
     )
 
 
@@ -168,18 +168,18 @@ def _train_ranker(
     about: dict[str, Any] = {"train": _shown_files(train), "valid": _shown_files(valid), "licence": licence}
     if recipe.encoder == EMBEDDED or recipe.kind == "situated":  # whose chooser starts from the embedded one
         about |= _base_licence(licence)
-    mined = _mine_pursuits(knowledge, knowledge_corpus, job.say) if knowledge else None
+    mined = _mine_pursuits(knowledge, knowledge_corpus, job.log) if knowledge else None
     questions, held_out = _read_questions(train), _read_questions(valid)
-    return train_ranker(questions, held_out, job.folder, recipe, about, mined, job.device, job.say)
+    return train_ranker(questions, held_out, job.folder, recipe, about, mined, job.device, job.log)
 
 
-def _mine_pursuits(knowledge: Sequence[str], corpus: str, say: Callable[[str], None]) -> Any:
+def _mine_pursuits(knowledge: Sequence[str], corpus: str, log: Callable[[str], None]) -> Any:
     """What people pursue and what helps them, from knowledge files."""
     from rejoinder_lab.training.ranker.mining import mine_pursuits
 
     paths = [path for name in knowledge for path in find_knowledge_files(name)]
     pursuits = mine_pursuits(paths, (one for one in read_dialogues([corpus]) if one.split in (None, "train")))
-    say(f"{len(pursuits):,} pairs mined")
+    log(f"{len(pursuits):,} pairs mined")
     return pursuits
 
 
@@ -191,7 +191,7 @@ def _train_statements(job: TrainingJob, licence: str | None = None) -> Any:
     licence = licence or (next(iter(data.values())) if len(train) == 1 else UNKNOWN_LICENCE)
     recipe, base = job.choose_recipe(StatementRecipe), job.base or "smollm2-135m"
     return train_statements(
-        read_seeds(*train), read_seeds(*valid), job.folder, recipe, data, licence, base, job.device, job.say
+        read_seeds(*train), read_seeds(*valid), job.folder, recipe, data, licence, base, job.device, job.log
     )
 
 
@@ -201,12 +201,12 @@ def _train_scorer(job: TrainingJob, reference: str | None = None, resume: bool =
     if recipe.kind != kind:
         raise InputError(f"the recipe is for {recipe.kind}, not for {kind}; give one for {kind}")
     corpora = job.corpora if job.files or job.corpora else CORPORA
-    return train_scorer(job.read_dialogues(), job.folder, recipe, encoder, corpora, reference, resume, job.say)
+    return train_scorer(job.read_dialogues(), job.folder, recipe, encoder, corpora, reference, resume, job.log)
 
 
 def _train_usl_h(job: TrainingJob) -> Any:
     recipe = job.choose_recipe(UslHRecipe)
-    return train_usl_h(job.read_head_data(recipe), job.folder, recipe, job.say)
+    return train_usl_h(job.read_head_data(recipe), job.folder, recipe, job.log)
 
 
 def _train_usr(job: TrainingJob, ratings: Sequence[str | Path] = ()) -> Any:
@@ -215,10 +215,10 @@ def _train_usr(job: TrainingJob, ratings: Sequence[str | Path] = ()) -> Any:
     recipe, encoder = job.choose_recipe(UsrRecipe), job.base or "aptness"
     chosen = job.files or job.corpora or encoder != "aptness" or recipe != UsrRecipe(aspect=recipe.aspect)
     if ratings and not chosen:  # the masked language model in the package is the one that would be trained
-        return learn_part_weights(read(*ratings), None, job.folder, recipe.aspect, job.say)
+        return learn_part_weights(read(*ratings), None, job.folder, recipe.aspect, job.log)
     corpus = job.find_corpus(None)
-    card = train_usr(job.read_dialogues(), job.folder, recipe, corpus, encoder, job.device, job.say)
-    return learn_part_weights(read(*ratings), job.folder, job.folder, recipe.aspect, job.say) if ratings else card
+    card = train_usr(job.read_dialogues(), job.folder, recipe, corpus, encoder, job.device, job.log)
+    return learn_part_weights(read(*ratings), job.folder, job.folder, recipe.aspect, job.log) if ratings else card
 
 
 def _read_questions(names: Sequence[str]) -> list[Question]:

@@ -56,7 +56,7 @@ class TurnVectors:
         return self.weights[self.row[turns]]
 
 
-def open_turn_vectors(corpus: Corpus, vectors: TurnEncoder, say: Callable[[str], None]) -> TurnVectors:
+def open_turn_vectors(corpus: Corpus, vectors: TurnEncoder, log: Callable[[str], None]) -> TurnVectors:
     """Return the vectors of a corpus, from the cache or computed now."""
     digests = np.concatenate([_turn_digests(corpus, start) for start in range(0, corpus.n_turns, _BATCH_TURNS)])
     _, first, row = np.unique(digests, return_index=True, return_inverse=True)
@@ -66,7 +66,7 @@ def open_turn_vectors(corpus: Corpus, vectors: TurnEncoder, say: Callable[[str],
     row_of_code[order] = np.arange(len(order), dtype=np.int32)
     folder = _cache_folder(vectors, digests[first[order]])
     if not (folder / _WEIGHTS).is_file():
-        _build_turn_vectors(folder, corpus, first[order], vectors, say)
+        _build_turn_vectors(folder, corpus, first[order], vectors, log)
     matrix = np.load(folder / _MATRIX, mmap_mode="r")
     weights = np.load(folder / _WEIGHTS)
     return TurnVectors(corpus, row_of_code[row.reshape(-1)], matrix, weights)
@@ -84,7 +84,7 @@ def _cache_folder(vectors: TurnEncoder, digests: Numbers) -> Path:
 
 
 def _build_turn_vectors(
-    folder: Path, corpus: Corpus, turns: Numbers, vectors: TurnEncoder, say: Callable[[str], None]
+    folder: Path, corpus: Corpus, turns: Numbers, vectors: TurnEncoder, log: Callable[[str], None]
 ) -> None:
     """Compute the vectors of some turns; the folder appears when it is complete."""
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -96,7 +96,7 @@ def _build_turn_vectors(
         for start in range(0, len(turns), _CHUNK):
             part = slice(start, start + _CHUNK)
             matrix[part], weights[part] = vectors.encode_turns(corpus.texts(turns[part]))
-            say(f"vectors of {min(start + _CHUNK, len(turns)):,} of {len(turns):,} distinct turns by {vectors.name}")
+            log(f"vectors of {min(start + _CHUNK, len(turns)):,} of {len(turns):,} distinct turns by {vectors.name}")
         matrix.flush()
         np.save(scratch / _WEIGHTS, weights)
         if not folder.exists():

@@ -55,16 +55,16 @@ class Knowledge:
         return f"commonsense/{self.kind}"
 
 
-def read_knowledge(*given: str | Path, skip_broken: bool = False) -> Knowledge:
+def read_knowledge(*files: str | Path, skip_broken: bool = False) -> Knowledge:
     """Read the knowledge of files in one layout (ATOMIC's or ConceptNet's).
 
-    - ``given``: files, or ``dataset:knowledge/NAME``.
+    - ``files``: files, or ``dataset:knowledge/NAME``.
     - ``skip_broken``: skip and count unreadable lines; otherwise such a line is an error.
 
     >>> import rejoinder
     >>> knowledge = rejoinder.read_knowledge("atomic.tsv")
     """
-    paths = [path for one in given for path in find_knowledge_files(str(one))]
+    paths = [path for one in files for path in find_knowledge_files(str(one))]
     if not paths:
         raise InputError("no knowledge file is named; name at least one")
     counts: dict[str, dict[str, Counter[str]]] = {}

@@ -41,21 +41,21 @@ def is_sharded(name: str) -> bool:
     return not name.startswith("dataset:") and not path.is_file() and (path.is_dir() or bool(_PATTERN & set(name)))
 
 
-def shards_of(given: str, listed: bool = True) -> list[Shard]:
+def shards_of(location: str, check: bool = True) -> list[Shard]:
     """Return the data files of a folder, a pattern or an address, sorted by name; raise if there are none.
 
-    - ``given``: the folder, the pattern or the address.
-    - ``listed``: whether to check the files against the catalogue beside them, if there is one.
+    - ``location``: the folder, the pattern or the address.
+    - ``check``: whether to check the files against the catalogue beside them, if there is one.
 
     >>> import rejoinder
     >>> len(rejoinder.shards_of("talks/"))
     2
     """
-    shards = _list_remote(given, listed) if remote.is_remote(given) else _list_local(given, listed)
+    shards = _list_remote(location, check) if remote.is_remote(location) else _list_local(location, check)
     if not shards:
         what = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
         raise InputError(
-            f"{remote.redact_address(given)}: holds no shards; shards are files that end in {what}, and tables "
+            f"{remote.redact_address(location)}: holds no shards; shards are files that end in {what}, and tables "
             "are read too: rejoinder list importers"
         )
     return sorted(shards)

@@ -106,7 +106,7 @@ def build_shard_manifest(where: str, engine: Engine, progress: Progress | None =
     """Return what each shard of a folder holds; raise if two are the same or share a conversation."""
     if not is_sharded(where) or not (remote.is_remote(where) or Path(where).is_dir()):
         raise InputError(f"{where}: is not a folder of shards; name a folder or its address")
-    shards = shards_of(where, listed=False)
+    shards = shards_of(where, check=False)
     entries: list[ShardEntry | None] = [None] * len(shards)
     ready, total = 0, sum(shard.size for shard in shards)
     with tempfile.TemporaryDirectory(prefix="rejoinder-survey-") as folder:

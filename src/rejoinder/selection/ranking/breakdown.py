@@ -45,19 +45,19 @@ def by_number(question: Question) -> Iterable[str]:
 
 
 def list_ranking_breakdowns(
-    ranked: RankingResult, seen: QuestionKey | None = None, seed: int = 0
+    ranked: RankingResult, overlap: QuestionKey | None = None, seed: int = 0
 ) -> dict[str, list[QuestionGroup]]:
     """Return every breakdown with more than one kind of question.
 
-    ``seen`` returns what part of a question was seen in training (``TrainOverlap.kinds``).
+    ``overlap`` returns what part of a question was seen in training (``TrainOverlap.kinds``).
     """
     groups = {
         CATEGORY: break_down_ranking(ranked, by_category, seed),
         POLARITY: break_down_ranking(ranked, by_polarity, seed),
         NUMBER: break_down_ranking(ranked, by_number, seed),
     }
-    if seen is not None:
-        groups[SEEN] = break_down_ranking(ranked, seen, seed)
+    if overlap is not None:
+        groups[SEEN] = break_down_ranking(ranked, overlap, seed)
     return {name: members for name, members in groups.items() if len({group.name for group in members}) > 1}
 
 

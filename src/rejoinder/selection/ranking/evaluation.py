@@ -56,13 +56,13 @@ class RankingEvaluation:
 
 
 def evaluate_ranking(
-    ranked: RankingResult, everything: bool = False, seen: QuestionKey | None = None, seed: int = 0
+    ranked: RankingResult, all_questions: bool = False, overlap: QuestionKey | None = None, seed: int = 0
 ) -> RankingEvaluation:
     """Evaluate the orders of rankers on the questions that can distinguish rankers.
 
     - ``ranked``: the scores of rankers with one input, from ``rank``.
-    - ``everything``: also evaluate questions without a Bad candidate.
-    - ``seen``: a function that returns what part of a question was seen in training.
+    - ``all_questions``: also evaluate questions without a Bad candidate.
+    - ``overlap``: a function that returns what part of a question was seen in training.
     - ``seed``: the seed for resampling.
 
     >>> import rejoinder
@@ -70,13 +70,13 @@ def evaluate_ranking(
     >>> rejoinder.evaluate_ranking(run.ranked["u"]).standings[0].ranker
     'tfidf'
     """
-    reasons = [explain_exclusion(question, everything) for question in ranked.questions]
+    reasons = [explain_exclusion(question, all_questions) for question in ranked.questions]
     left_out = dict(Counter(reason for reason in reasons if reason is not None))
-    evaluated = ranked.evaluated(everything)
+    evaluated = ranked.evaluated(all_questions)
     results = (
         ranker_standings(evaluated, seed),
         ranker_differences(evaluated, seed),
-        list_ranking_breakdowns(evaluated, seen, seed),
+        list_ranking_breakdowns(evaluated, overlap, seed),
         measure_statement_readings(evaluated),
     )
     return RankingEvaluation(evaluated, *results, left_out)
@@ -121,7 +121,7 @@ def merge_ranking_folds(folds: Mapping[int, RankingResult]) -> RankingResult:
     used = [name for name in names if all(name in result.used for result in folds.values())]
     return RankingResult(
         [question for result in folds.values() for question in result.questions],
-        first.given,
+        first.input,
         {name: [line for result in folds.values() for line in result.scores[name]] for name in names},
         {name: [statements for result in folds.values() for statements in result.used[name]] for name in used},
         {},

@@ -7,10 +7,9 @@ A run folder has a folder for each input (``u+S`` and the like) with ``questions
 
 from __future__ import annotations
 
-import functools
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from rejoinder.errors import InputError, RunError
 from rejoinder.files import write_json
 from rejoinder.selection import folder as run_folder
 from rejoinder.selection import select
-from rejoinder.selection.answers import SystemAnswers, answer_file_name, complete_answers, read_system_answers
+from rejoinder.selection.answers import Progress, SystemAnswers, answer_file_name, complete_answers, read_system_answers
 from rejoinder.selection.ranking.result import RankingResult, UsedStatements, write_rankings
 from rejoinder.systems import System, system_signature
 from rejoinder.types import Question
@@ -32,7 +31,6 @@ from rejoinder.types import Question
 ABOUT, RANKED, USED = "ranking.json", "ranked.jsonl", "used"
 DEFAULT_RANKER = "ranker"
 _ABOUT_SHAPE = {"input": {"name": str}, "questions": int, "inputs": [str], "rankers": {str: str}}
-ShowProgress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -45,19 +43,19 @@ class RankingRun:
 
 
 def rank(
-    given: str | Path,
+    questions: str | Path,
     rankers: Sequence[str | System] = (DEFAULT_RANKER,),
     inputs: Sequence[str] = (WHOLE,),
     folder: str | Path | None = None,
-    show: ShowProgress | None = None,
+    progress: Progress | None = None,
 ) -> RankingRun:
     """Rank the candidates of every question, best first, by each ranker, and keep the results in a run folder.
 
-    - ``given``: a file of questions or ``dataset:NAME``.
+    - ``questions``: a file of questions or ``dataset:NAME``.
     - ``rankers``: specs of systems, or systems themselves.
     - ``inputs``: what rankers are shown: ``u``, ``u+S1``, ``u+S``, or ``5``, ``10``, ``15`` distractors.
     - ``folder``: the run folder; by default ``runs/NAME-rank-DIGEST``.
-    - ``show``: called with a ranker's name, the number of questions it has answered and the total.
+    - ``progress``: called with the number of questions that the ranker at work has answered, and the total.
 
     A ranker that has answered before is not asked again. ``evaluate_ranking`` returns how good the orders are if the
     candidates have grades.
@@ -69,15 +67,15 @@ def rank(
     1.0
     """
     parsed = select.parse_systems(rankers, "ranker")
-    testset = Input(given)
+    source = Input(questions)
     try:
-        questions = read_gradable_questions(testset)
-        source = {"name": testset.name, "sha256": testset.digest, "bytes": testset.size}
-        stem = testset.stem
+        records = read_gradable_questions(source)
+        facts = {"name": source.name, "sha256": source.digest, "bytes": source.size}
+        stem = source.stem
     finally:
-        testset.close()
-    by_input = {input_name: limit_situation(questions, input_name) for input_name in dict.fromkeys(inputs)}
-    folder = Path(folder or f"runs/{stem}-rank-{run_folder.digest_questions(questions)[:8]}")
+        source.close()
+    by_input = {input_name: limit_situation(records, input_name) for input_name in dict.fromkeys(inputs)}
+    folder = Path(folder or f"runs/{stem}-rank-{run_folder.digest_questions(records)[:8]}")
     if run_folder.is_selection_run(folder):
         raise RunError(f"{folder}: is a run of rejoinder select; choose another folder")
     results, fresh = {}, 0
@@ -85,12 +83,12 @@ def rank(
         digest = run_folder.digest_questions(limited)
         run_folder.prepare_selection_folder(folder / input_name, limited, digest)
         answers = [
-            _answer_questions(folder / input_name, name, system, limited, digest, show)
+            _answer_questions(folder / input_name, name, system, limited, digest, progress)
             for name, system in parsed.items()
         ]
         fresh += sum(a.fresh for a in answers)
         results[input_name] = RankingResult(
-            questions,
+            records,
             input_name,
             {a.name: a.answers.lines for a in answers},
             {a.name: a.used for a in answers if a.used is not None},
@@ -98,7 +96,7 @@ def rank(
         )
         write_rankings([results[input_name]], folder / input_name / RANKED)
     signatures = {name: system_signature(system) for name, system in parsed.items()}
-    write_json(folder / ABOUT, _describe_run(folder, source, len(questions), list(by_input), signatures))
+    write_json(folder / ABOUT, _describe_run(folder, facts, len(records), list(by_input), signatures))
     return RankingRun(folder, results, fresh)
 
 
@@ -124,7 +122,7 @@ class _RankerAnswers:
 
 
 def _answer_questions(
-    folder: Path, name: str, system: System, questions: Sequence[Question], digest: str, show: ShowProgress | None
+    folder: Path, name: str, system: System, questions: Sequence[Question], digest: str, progress: Progress | None
 ) -> _RankerAnswers:
     """Return the answers of one ranker, from its file if there is one."""
     signature = system_signature(system)
@@ -133,8 +131,7 @@ def _answer_questions(
     fresh = not path.is_file()
     start = time.time()
     if fresh:
-        show_ranker = functools.partial(show, name) if show else _ignore_progress
-        complete_answers(path, system, signature, digest, questions, 0, show_ranker)
+        complete_answers(path, system, signature, digest, questions, 0, progress or _ignore_progress)
     if not used_path.is_file():
         used_path.parent.mkdir(exist_ok=True)
         write_json(used_path, check_used(system, questions, system.used(questions)))

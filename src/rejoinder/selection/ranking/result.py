@@ -36,10 +36,10 @@ EQUAL_GRADES = "one grade for all candidates"
 NO_BAD = "no Bad candidate"
 
 
-def explain_exclusion(question: Question, everything: bool = False) -> str | None:
+def explain_exclusion(question: Question, all_questions: bool = False) -> str | None:
     """Return why a question is not evaluated; None if it is.
 
-    ``everything`` keeps questions without a Bad candidate, which the paper leaves out of validation and test.
+    ``all_questions`` keeps questions without a Bad candidate, which the paper leaves out of validation and test.
     """
     if any(candidate.grade is None for candidate in question.candidates):
         return NO_GRADE
@@ -48,19 +48,19 @@ def explain_exclusion(question: Question, everything: bool = False) -> str | Non
     gains = get_candidate_gains(question)
     if len(set(gains)) < 2:
         return EQUAL_GRADES
-    return NO_BAD if not everything and has_grade_scale(question) and min(gains) > 0 else None
+    return NO_BAD if not all_questions and has_grade_scale(question) and min(gains) > 0 else None
 
 
 @dataclass(frozen=True)
 class RankingResult:
-    """The scores of some rankers for the same questions; ``given`` is the input, the part of the situation shown.
+    """The scores of some rankers for the same questions; ``input`` is the part of the situation shown.
 
     ``questions`` have their whole situations. ``folds`` has the fold of each question, if there are several; ``used``
     has the statements that a ranker read for each candidate, by their places among those it was shown.
     """
 
     questions: Sequence[Question]
-    given: str
+    input: str
     scores: Mapping[str, Sequence[ScoreLine]]
     used: Mapping[str, UsedStatements] = field(default_factory=dict)
     signatures: Mapping[str, str] = field(default_factory=dict)
@@ -75,17 +75,17 @@ class RankingResult:
         """Return the result for the questions at some places."""
         return RankingResult(
             [self.questions[place] for place in places],
-            self.given,
+            self.input,
             {name: [lines[place] for place in places] for name, lines in self.scores.items()},
             {name: [statements[place] for place in places] for name, statements in self.used.items()},
             self.signatures,
             None if self.folds is None else [self.folds[place] for place in places],
         )
 
-    def evaluated(self, everything: bool = False) -> RankingResult:
+    def evaluated(self, all_questions: bool = False) -> RankingResult:
         """Return the result for the questions that can distinguish rankers."""
         return self.only(
-            [n for n, question in enumerate(self.questions) if explain_exclusion(question, everything) is None]
+            [n for n, question in enumerate(self.questions) if explain_exclusion(question, all_questions) is None]
         )
 
     @functools.cached_property
@@ -145,7 +145,7 @@ def ranking_lines(ranked: RankingResult) -> Iterator[dict[str, Any]]:
             yield {
                 "question": question.id,
                 "ranker": name,
-                "input": ranked.given,
+                "input": ranked.input,
                 "order": order,
                 "texts": [question.candidates[place].text for place in order],
                 "scores": [None if math.isnan(score) else score for score in scores],

@@ -66,7 +66,7 @@ def measure_reading_agreement(read: Sequence[int], relevant: frozenset[int], tot
 
 def measure_statement_readings(ranked: RankingResult) -> list[StatementReading]:
     """Return what each ranker read, if it says so, on questions with both relevant and other statements shown."""
-    limited = limit_situation(ranked.questions, ranked.given)
+    limited = limit_situation(ranked.questions, ranked.input)
     places = [
         n
         for n, question in enumerate(limited)

@@ -174,7 +174,7 @@ async def load_findings(context: PageContext, name: str) -> RunFindings:
     if run.kind != "scores":
         raise RejoinderError(f"the run {name} is a {run.kind}, which has no scores of replies")
     return await context.cache.get(
-        ("findings", run), lambda progress: compute_findings(run.path, report=progress.report)
+        ("findings", run), lambda progress: compute_findings(run.path, progress=progress.report)
     )
 
 

@@ -21,10 +21,10 @@ MODEL = "smollm2-135m"
 _TOGETHER = 8  # contexts
 _ROWS, _TOKENS = 64, 1_024  # of a batch: small ones are the fastest on a CPU
 _PRECISION: Precision = "bfloat16"  # half the time of float32 on a CPU that has it
-Report = Callable[[str], None]
+Log = Callable[[str], None]
 
 
-def compute_stored_losses(request: LossRequest, stored: StoredLosses, report: Report) -> Iterator[StoredLosses]:
+def compute_stored_losses(request: LossRequest, stored: StoredLosses, log: Log) -> Iterator[StoredLosses]:
     """Yield the stored losses with one more system each time; systems that are there already are left as they are."""
     from rejoinder.models.language_model.model import load_language_model
 
@@ -33,7 +33,7 @@ def compute_stored_losses(request: LossRequest, stored: StoredLosses, report: Re
     for name, contexts in list_spoilt_contexts(LANGUAGE_MODEL, request.contexts).items():
         if name in stored.systems:
             continue
-        report(name)
+        log(name)
         plain = stored.systems.get(LANGUAGE_MODEL)
         alone = plain.alone if plain else compute_losses(model, [()] * len(contexts), request.texts)
         after = compute_losses(model, contexts, request.texts)
@@ -43,7 +43,7 @@ def compute_stored_losses(request: LossRequest, stored: StoredLosses, report: Re
         name = name_noisy(level)
         if name in stored.systems:
             continue
-        report(name)
+        log(name)
         model = load_language_model(MODEL, dtype=_PRECISION)
         add_noise(model, level)
         after, alone = (

@@ -65,17 +65,17 @@ def build_pair(material: Material, seed: int = 0, share: float = 1.0) -> PairedS
 
 
 def build_ladder_sets(
-    report: Callable[[str], None] = lambda _: None,
+    log: Callable[[str], None] = lambda _: None,
 ) -> dict[CandidateKind, Sequence[Sequence[Question]]]:
     """Build the sets that order ladders, all of the same questions; each chosen set has its part of the repository."""
     material = read_material(LADDER_CONTEXTS)
     pairs = []
     for seed in range(1, LADDER_SETS + 1):
         pairs.append(build_pair(material, seed, SHARE))
-        report(f"sets {seed}: {len(pairs[-1].chosen):,} questions")
+        log(f"sets {seed}: {len(pairs[-1].chosen):,} questions")
     common = set.intersection(*({question.id for question in pair.chosen} for pair in pairs))
     names = [item.id for item in material.items if item.id in common][:LADDER_QUESTIONS]
-    report(f"{len(common):,} questions in all sets, {len(names):,} used")
+    log(f"{len(common):,} questions in all sets, {len(names):,} used")
     return {
         CandidateKind.CHOSEN: [_pick(pair.chosen, names) for pair in pairs],
         CandidateKind.RANDOM: [_pick(pair.random, names) for pair in pairs],

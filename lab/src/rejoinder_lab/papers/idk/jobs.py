@@ -134,10 +134,10 @@ def train_and_score(training: NupTraining) -> Path:
         every = sum(max(0, sum(bool(turn.text.strip()) for turn in d.turns) - 1) for d in train)
         recipe = NupRecipe(seed=job.run, contexts=job.contexts or every)
 
-        def say(line: str) -> None:
+        def log(line: str) -> None:
             click.echo(f"{job.name}: {line}", err=True)
 
-        train_nup(dialogues, target, recipe, job.corpus, base, training.device, say=say)
+        train_nup(dialogues, target, recipe, job.corpus, base, training.device, log=log)
     metric = Nup(str(target))
     made = [f"base:{base}", f"corpus:{job.corpus}", f"contexts:{job.contexts or 'all'}", f"seed:{job.run}"]
     weights = [f"{key}:{value}" for key, value in metric.details().items()]

@@ -64,7 +64,7 @@ def list_adaptation_jobs() -> list[Job]:
     ]
 
 
-def run_jobs(jobs: Iterable[Job], write: Callable[[bytes], object], report: Callable[[str], object]) -> None:
+def run_jobs(jobs: Iterable[Job], write: Callable[[bytes], object], log: Callable[[str], object]) -> None:
     """Run jobs in their order and write each result as soon as it is there."""
     cache = _CacheReader(write)
     begun = time.perf_counter()
@@ -79,7 +79,7 @@ def run_jobs(jobs: Iterable[Job], write: Callable[[bytes], object], report: Call
 
     def finish(done: int, verb: str) -> None:
         cache.copy()
-        report(f"{time.perf_counter() - begun:6.1f} s: {done:,} texts {verb}")
+        log(f"{time.perf_counter() - begun:6.1f} s: {done:,} texts {verb}")
 
     for start in range(0, len(texts), _AT_ONCE):
         try:

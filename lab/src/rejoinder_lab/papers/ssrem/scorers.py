@@ -172,9 +172,9 @@ def train_or_load(scorer: ComparedScorer, dialogues: Sequence[Dialogue], **chose
         return TrainedScorer(scorer, None)
     plan = plan_training(scorer, dialogues, **chosen)
     if not plan.is_done:
-        report(f"training {scorer.name}")
+        log(f"training {scorer.name}")
         encoder, reference = scorer.reading.encoder, scorer.reference
-        train_scorer(plan.dialogues, plan.folder, plan.recipe, encoder, reference=reference, resume=True, say=report)
+        train_scorer(plan.dialogues, plan.folder, plan.recipe, encoder, reference=reference, resume=True, log=log)
     return TrainedScorer(scorer, plan.folder)
 
 
@@ -191,4 +191,4 @@ def _to_stderr(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-report: Callable[[str], None] = _to_stderr
+log: Callable[[str], None] = _to_stderr

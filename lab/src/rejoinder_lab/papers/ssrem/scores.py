@@ -19,7 +19,7 @@ from rejoinder.seeded import stable_hash
 from rejoinder.stats.correlation import midranks
 from rejoinder.stats.interval import Interval, mean_interval
 from rejoinder.types import Dialogue
-from rejoinder_lab.papers.ssrem.scorers import CORPORA, ComparedScorer, TrainedScorer, report
+from rejoinder_lab.papers.ssrem.scorers import CORPORA, ComparedScorer, TrainedScorer, log
 from rejoinder_lab.training.speaker.evaluation import COLUMNS, score_sets
 from rejoinder_lab.training.speaker.places import context_views, sample_copies
 from rejoinder_lab.training.turn_vectors import TurnVectors, open_turn_vectors
@@ -165,7 +165,7 @@ def score_held_out(
         network = open_scorer(one.scorer.kind, one.folder)
         encoder = one.scorer.reading.encoder
         if encoder not in vectors:
-            vectors[encoder] = open_turn_vectors(corpus, network.vectors, report)
+            vectors[encoder] = open_turn_vectors(corpus, network.vectors, log)
         set_scores = score_sets(network, vectors[encoder], SPLIT, _SEED)
         complete = ~np.isnan(set_scores.scores).any(axis=1)
         turns, scores = set_scores.turns[complete], set_scores.scores[complete]
@@ -183,7 +183,7 @@ def _score_copies(scorer: SpeakerScorer, vectors: TurnVectors, turns: Numbers) -
     corpus = vectors.corpus
     most = max(view.turns for view in scorer.card.views)
     chosen = sample_copies(corpus, turns, _SEED, most)
-    replies = np.where(corpus.said[chosen] == corpus.said[turns], -1, chosen)
+    replies = np.where(corpus.text_codes[chosen] == corpus.text_codes[turns], -1, chosen)
     parts = [np.zeros(0)]
     for start in range(0, len(turns), _BATCH_SIZE):
         part = slice(start, start + _BATCH_SIZE)

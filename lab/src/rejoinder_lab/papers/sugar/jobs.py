@@ -128,7 +128,7 @@ def train_one(training: RankerTraining, folder: Path) -> None:
         folder,
         recipe=job.recipe(training.rate),
         valid=[f"dataset:sugar/{job.fold}/dev"],
-        say=lambda line: print(f"{job.name}: {line}", file=sys.stderr),
+        log=lambda line: print(f"{job.name}: {line}", file=sys.stderr),
     )
     done.touch()
 

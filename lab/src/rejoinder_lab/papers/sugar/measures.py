@@ -89,7 +89,7 @@ def measure_rankers() -> SugarMeasures:
     kinds, by_input, as_published, validation = known.find_seen_kinds(), {}, {}, {}
     for input_name in INPUTS:
         test = _rank_all(input_name, "test")
-        by_input[input_name] = evaluate_ranking(test, seen=lambda question: kinds[question.id])
+        by_input[input_name] = evaluate_ranking(test, overlap=lambda question: kinds[question.id])
         alone = dataclasses.replace(test, scores={AS_PUBLISHED: break_ties_by_place(test.scores[TFIDF])}, used={})
         (as_published[input_name],) = ranker_standings(alone.evaluated())
         validation[input_name] = ranker_standings(_rank_all(input_name, "dev").evaluated())

@@ -121,7 +121,7 @@ class RankerJob(NamedTuple):
     def recipe(self, rate: float | None = None) -> RankerRecipe:
         """How it is trained."""
         changes = dict(self.variant.changes) | ({} if rate is None else {"rate": rate})
-        return RankerRecipe(kind=self.variant.kind, given=self.input_name, seed=self.seed, **changes)
+        return RankerRecipe(kind=self.variant.kind, input=self.input_name, seed=self.seed, **changes)
 
 
 def list_ranker_jobs(only: Sequence[str] = ()) -> list[RankerJob]:

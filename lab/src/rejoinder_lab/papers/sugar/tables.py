@@ -139,7 +139,7 @@ def difference_figures(measures: SugarMeasures) -> Iterator[Figure]:
 def breakdown_figures(evaluation: RankingEvaluation) -> Iterator[Figure]:
     """Both measures by kind of question, with the whole situation."""
     for name, parts in evaluation.parts.items():
-        table = f"By {name}, {evaluation.ranked.given}"
+        table = f"By {name}, {evaluation.ranked.input}"
         for part in parts:
             for measure in MEASURES:
                 fold_mean = part.measures[measure]

@@ -41,7 +41,7 @@ def train_bi_encoder(
     recipe: BiRecipe,
     generator: torch.Generator,
     base: Tensor | None,
-    report: Callable[[int, float], None],
+    log_step: Callable[[int, float], None],
     teachers: Sequence[BiTeacher] = (),
 ) -> float:
     """Train in place and return the scale of the cosines; ``base`` has the untrained encoder's vector of each turn."""
@@ -58,7 +58,7 @@ def train_bi_encoder(
         schedule.step(loss, network)
         average.update(network)
         if step % 100 == 99 or step + 1 == recipe.steps:
-            report(step + 1, float(loss.detach()))
+            log_step(step + 1, float(loss.detach()))
     average.copy_to(network)
     network.eval()
     return float(scale.detach().exp().clamp(max=_LARGEST_SCALE))

@@ -41,7 +41,7 @@ def train_cross_encoder(
     words: TokenProperties,
     recipe: CrossRecipe,
     generator: torch.Generator,
-    report: Callable[[int, float], None],
+    log_step: Callable[[int, float], None],
 ) -> None:
     """Train in place; the word embeddings, which are shared with the bi-encoder, do not change."""
     network.trunk.embeddings.word_embeddings.weight.requires_grad_(False)
@@ -56,7 +56,7 @@ def train_cross_encoder(
         schedule.step(loss, network)
         average.update(network)
         if step % 100 == 99 or step + 1 == recipe.steps:
-            report(step + 1, float(loss.detach()))
+            log_step(step + 1, float(loss.detach()))
     average.copy_to(network)
     network.eval()
 

@@ -64,7 +64,7 @@ def distill_cross_encoders(
     words: TokenProperties,
     recipe: DistillationRecipe,
     generator: torch.Generator,
-    report: Callable[[int, list[float]], None],
+    log_step: Callable[[int, list[float]], None],
 ) -> None:
     """Train the students in place; their word embeddings, which are shared with the bi-encoder, do not change."""
     cross = recipe.cross
@@ -95,7 +95,7 @@ def distill_cross_encoders(
             average.update(student)
             losses.append(loss.detach())
         if step % 100 == 99 or step + 1 == cross.steps:
-            report(step + 1, [float(loss) for loss in losses])
+            log_step(step + 1, [float(loss) for loss in losses])
     for student, _, average in learners:
         average.copy_to(student)
         student.eval()

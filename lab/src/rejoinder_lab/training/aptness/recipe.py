@@ -55,7 +55,7 @@ def train_aptness(
     recipe: AptnessRecipe,
     base: str = "minilm",
     device: str | None = None,
-    say: Callable[[str], None] = print,
+    log: Callable[[str], None] = print,
     teachers: Sequence[Path] = (),
     permissive: bool = False,
 ) -> dict[str, Any]:
@@ -71,9 +71,9 @@ def train_aptness(
     splits = read_corpus_tokens(dialogues, start.tokenizer, recipe.corpora)
     check_corpus_splits(splits, ("valid", "test"))
     _make_folder(target)
-    say(", ".join(f"{split}: {tokens.turns:,} turns" for split, tokens in sorted(splits.items())))
+    log(", ".join(f"{split}: {tokens.turns:,} turns" for split, tokens in sorted(splits.items())))
     words = TokenProperties.of(start.tokenizer, read_generic_responses(), torch_device)
-    bi, cross = train_networks(start, splits["train"], words, recipe, torch_device, say, teachers)
+    bi, cross = train_networks(start, splits["train"], words, recipe, torch_device, log, teachers)
     calibration = calibrate_aptness(
         compute_raw_scores(bi, cross, TokenCorpus(splits["valid"], torch_device), words, recipe.places)
     )
@@ -81,7 +81,7 @@ def train_aptness(
     measured = measure_calibration(
         compute_raw_scores(bi, cross, test, words, recipe.places), test.tokens.corpora, calibration
     )
-    say(f"on test: the true reply beats another in {100 * measured['pairs']['both']:.1f}% (macro average of corpora)")
+    log(f"on test: the true reply beats another in {100 * measured['pairs']['both']:.1f}% (macro average of corpora)")
     data = sorted({*splits["train"].corpora, *inherited})
     about = {
         "version": "1",
@@ -112,7 +112,7 @@ def train_networks(
     words: TokenProperties,
     recipe: AptnessRecipe,
     device: torch.device,
-    say: Callable[[str], None],
+    log: Callable[[str], None],
     teacher_folders: Sequence[Path] = (),
 ) -> tuple[BiEncoder, CrossEncoder]:
     """Train the bi-encoder, then the cross-encoder: from the bi-encoder, or from its own start."""
@@ -123,19 +123,26 @@ def train_networks(
     bi = start.bi.to(device)
     teachers = [open_teacher(folder, corpus, LIMITS) for folder in teacher_folders]
     similar = encode_turns(bi, corpus)
-    report = _step_reporter("bi-encoder", recipe.bi.steps, say)
+    log_step = _make_step_log("bi-encoder", recipe.bi.steps, log)
     bi_teachers = [teacher.bi for teacher in teachers]
-    train_bi_encoder(bi, corpus, weights, words, recipe.bi, generator, similar, report, bi_teachers)
+    train_bi_encoder(bi, corpus, weights, words, recipe.bi, generator, similar, log_step, bi_teachers)
     del similar
     cross = (start.cross or CrossEncoder(copy.deepcopy(bi.trunk))).to(device)
-    report = _step_reporter("cross-encoder", recipe.cross.steps, say)
+    log_step = _make_step_log("cross-encoder", recipe.cross.steps, log)
     if teachers:
         distillation = DistillationRecipe(recipe.cross)
         distill_cross_encoders(
-            [cross], teachers, corpus, weights, words, distillation, generator, lambda step, loss: report(step, loss[0])
+            [cross],
+            teachers,
+            corpus,
+            weights,
+            words,
+            distillation,
+            generator,
+            lambda step, loss: log_step(step, loss[0]),
         )
     else:
-        train_cross_encoder(cross, corpus, weights, words, recipe.cross, generator, report)
+        train_cross_encoder(cross, corpus, weights, words, recipe.cross, generator, log_step)
     return bi, cross
 
 
@@ -147,8 +154,8 @@ def _make_folder(folder: Path) -> None:
         raise InputError(f"{folder}: cannot be written ({error.strerror}); name another folder") from None
 
 
-def _step_reporter(what: str, steps: int, say: Callable[[str], None]) -> Callable[[int, float], None]:
-    return lambda step, loss: say(f"{what}: step {step:,} of {steps:,}, loss {loss:.3f}")
+def _make_step_log(what: str, steps: int, log: Callable[[str], None]) -> Callable[[int, float], None]:
+    return lambda step, loss: log(f"{what}: step {step:,} of {steps:,}, loss {loss:.3f}")
 
 
 def _as_json(value: Any) -> Any:

@@ -47,7 +47,7 @@ class TrainingRun:
     valid: BatchLoader
     examples: GeneratorExamples
     standing: GeneratorTrainingState
-    say: Callable[[str], None]
+    log: Callable[[str], None]
 
 
 def train_generator(
@@ -58,7 +58,7 @@ def train_generator(
     pieces: str | None = None,
     snapshots: Collection[int] = (),
     device: str | None = None,
-    say: Callable[[str], None] = print,
+    log: Callable[[str], None] = print,
 ) -> dict[str, Any]:
     """Train on ``train``, choose on ``valid``, and write the folder, with a ``step-N`` in it for each snapshot.
 
@@ -76,11 +76,11 @@ def train_generator(
     used_dialogues = select_split_dialogues(training_dialogues, "train", recipe.fraction)
     examples = build_generator_examples(used_dialogues, reader)
     held_out = build_generator_examples(select_split_dialogues(all_dialogues, "valid"), reader).some(recipe.held_out, 0)
-    say(
+    log(
         f"{len(examples):,} replies of {len(used_dialogues):,} dialogues to train on, {len(held_out):,} held out, "
         f"on {torch_device}"
     )
-    training = _start_training(recipe, examples, held_out, torch_device, target, say)
+    training = _start_training(recipe, examples, held_out, torch_device, target, log)
     corpora = sorted({d.corpus or "" for d in used_dialogues})
     about = {"recipe": asdict(recipe), "corpora": corpora, "licence": weights_licence(corpora), "citation": CITATION}
     _run_training(
@@ -102,7 +102,7 @@ def _start_training(
     held_out: GeneratorExamples,
     device: torch.device,
     target: Path,
-    say: Callable[[str], None],
+    log: Callable[[str], None],
 ) -> TrainingRun:
     torch.manual_seed(recipe.seed)
     torch.set_num_threads(count_threads())
@@ -113,9 +113,9 @@ def _start_training(
     optimizer = torch.optim.Adam(network.parameters(), lr=recipe.rate, fused=device.type == "cuda")
     state = resume_checkpoint(target, network, optimizer, recipe, len(examples))
     if state.step:
-        say(f"continues after step {state.step:,}")
+        log(f"continues after step {state.step:,}")
     return TrainingRun(
-        recipe, network, optimizer, BatchLoader(examples, device), BatchLoader(held_out, device), examples, state, say
+        recipe, network, optimizer, BatchLoader(examples, device), BatchLoader(held_out, device), examples, state, log
     )
 
 
@@ -172,7 +172,7 @@ def _check_held_out(training: TrainingRun, target: Path, loss: float, rate: floa
     if held_out < state.best_loss:
         state.best_loss, state.best_step = held_out, state.step
         state.best = {name: value.detach().clone() for name, value in training.network.state_dict().items()}
-    training.say(
+    training.log(
         f"step {state.step:,} of {training.recipe.steps:,}, loss {loss:.3f}, held out {held_out:.3f} "
         f"(perplexity {math.exp(held_out):.1f}), {rate:.1f} steps per second"
     )

@@ -37,12 +37,12 @@ def train_adem(
     recipe: AdemRecipe,
     encoder: str = "aptness",
     licence: str | None = None,
-    say: Callable[[str], None] = print,
+    log: Callable[[str], None] = print,
 ) -> HeadCard:
     """Learn from the rated replies of a collection, whose licence may be named, and write the folder."""
     pairs, ratings = select_rated(data, recipe.aspect)
     model = load_encoder(encoder)
-    say(f"encoding {len(pairs):,} rated replies and what they are compared with")
+    log(f"encoding {len(pairs):,} rated replies and what they are compared with")
     replies = encode_texts(model, [pair.response.text for pair in pairs])
     others = {CONTEXT: encode_contexts(model, [[turn.text for turn in pair.item.context] for pair in pairs])}
     if all(pair.item.references for pair in pairs):

@@ -20,17 +20,17 @@ from rejoinder_lab.training.next_turns import NextTurn
 from rejoinder_lab.training.recipes import HeadRecipe
 
 
-def train_bert_ruber(data: HeadData, target: Path, recipe: HeadRecipe, say: Callable[[str], None] = print) -> HeadCard:
+def train_bert_ruber(data: HeadData, target: Path, recipe: HeadRecipe, log: Callable[[str], None] = print) -> HeadCard:
     """Train on the split ``train``, stop by ``valid``, and write the folder."""
     train, valid = list_next_turns(data.train), list_next_turns(data.valid)
-    say(f"encoding {len(train):,} contexts and replies")
+    log(f"encoding {len(train):,} contexts and replies")
     contexts, replies = encode_next_turns(data.encoder, train)
     held_out = label_pairs(*encode_next_turns(data.encoder, valid), np.random.default_rng(0))
     weights = train_layers(
         lambda epoch: label_pairs(contexts, replies, np.random.default_rng([recipe.seed, epoch])),
         held_out,
         recipe,
-        say,
+        log,
     )
     odds = apply_layers(weights, held_out[0])
     half = len(odds) // 2

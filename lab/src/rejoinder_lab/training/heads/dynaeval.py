@@ -41,11 +41,11 @@ def train_dynaeval(
     target: Path,
     recipe: DynaEvalRecipe,
     device: str | None = None,
-    say: Callable[[str], None] = print,
+    log: Callable[[str], None] = print,
 ) -> HeadCard:
     """Train on the split ``train``, choose the epoch on ``valid``, and write the folder."""
     texts = [text for dialogue in (*data.train, *data.valid) for text in dialogue]
-    say(f"encoding {len(texts):,} turns")
+    log(f"encoding {len(texts):,} turns")
     # The numbers of a vector of length 1 are small: unscaled, the network hardly learns from them.
     scale = data.encoder.dimensions**0.5
     vectors = torch.from_numpy(encode_texts(data.encoder, texts)) * scale
@@ -56,7 +56,7 @@ def train_dynaeval(
     sizes |= {"first": recipe.width, "second": recipe.width, "hidden": recipe.hidden}
     network = start_dynaeval_network(sizes).to(training_device(device))
     train, valid = rows[: len(data.train)], rows[len(data.train) :]
-    measured = fit_dynaeval(network, vectors.to(network.bias.device), train, valid, recipe, say)
+    measured = fit_dynaeval(network, vectors.to(network.bias.device), train, valid, recipe, log)
     weights = {name: value.cpu().numpy() for name, value in network.state_dict().items()}
     weights["narrow.0.weight"] = weights["narrow.0.weight"] * scale  # so that it reads vectors as they come
     return data.write(target, "dynaeval", weights, measured, "Zhang et al. 2021", sizes)
@@ -77,7 +77,7 @@ def fit_dynaeval(
     train: Sequence[Rows],
     valid: Sequence[Rows],
     recipe: DynaEvalRecipe,
-    say: Callable[[str], None],
+    log: Callable[[str], None],
 ) -> dict[str, float]:
     """Train a network to its best epoch; return the shares of held-out dialogues that it ranks right."""
     last = sum(map(len, train))
@@ -100,7 +100,7 @@ def fit_dynaeval(
             schedule.step(torch.relu(recipe.margin - true + damaged).mean(), network)
         found = measure_pairs(network, vectors, held_out)
         share = 100 * found["true_above_damaged"]
-        say(f"epoch {epoch + 1} of {recipe.epochs}: {share:.1f}% of held-out dialogues right")
+        log(f"epoch {epoch + 1} of {recipe.epochs}: {share:.1f}% of held-out dialogues right")
         if found["true_above_damaged"] > measured["true_above_damaged"]:
             measured = found
             best = {name: value.clone() for name, value in network.state_dict().items()}

@@ -45,18 +45,18 @@ def train_grade(
     recipe: GradeRecipe,
     triples: Iterable[KnowledgeTriple],
     device: str | None = None,
-    say: Callable[[str], None] = print,
+    log: Callable[[str], None] = print,
 ) -> HeadCard:
     """Train on the split ``train``, choose the epoch on ``valid``, and write the folder."""
     data.about["knowledge"] = "ConceptNet-100K"
     train, valid = list_next_turns(data.train), list_next_turns(data.valid)
     concepts = select_concepts([one.reply for one in train], triples, recipe.keywords, recipe.neighbours)
-    say(f"encoding {len(train):,} contexts and replies and {len(concepts.lines):,} keywords")
+    log(f"encoding {len(train):,} contexts and replies and {len(concepts.lines):,} keywords")
     torch.manual_seed(recipe.seed)
     torch.set_num_threads(1)  # on a CPU, matrices this small would only wait for each other
     network = start_grade_network(concepts, data.encoder, recipe).to(training_device(device))
     places = [TrainingReplies.of(data.encoder, concepts, next_turns) for next_turns in (train, valid)]
-    shares = fit_grade(network, places[0], places[1], recipe, say)
+    shares = fit_grade(network, places[0], places[1], recipe, log)
     measured = {"true_above_both_kinds": round(max(shares), 4), "replies": len(valid)}
     weights = {name: value.cpu().numpy() for name, value in network.state_dict().items()}
     settings = {"concepts": list(concepts.lines)}
@@ -154,7 +154,7 @@ def fit_grade(
     train: TrainingReplies,
     valid: TrainingReplies,
     recipe: GradeRecipe,
-    say: Callable[[str], None],
+    log: Callable[[str], None],
 ) -> list[float]:
     """Train a network to its best epoch; return after each epoch the share of held-out replies above both negatives."""
     n, device = len(train.texts), network.keywords.device
@@ -176,7 +176,7 @@ def fit_grade(
         with torch.no_grad():
             true, *false = (network(*inputs) for inputs in held_out)
         shares.append(float(torch.stack([true > other for other in false]).all(0).float().mean()))
-        say(f"epoch {epoch + 1} of {recipe.epochs}: {100 * shares[-1]:.1f}% of held-out replies above both negatives")
+        log(f"epoch {epoch + 1} of {recipe.epochs}: {100 * shares[-1]:.1f}% of held-out replies above both negatives")
         if shares[-1] == max(shares):
             best = {name: value.clone() for name, value in network.state_dict().items()}
     network.load_state_dict(best)

@@ -20,7 +20,7 @@ def train_layers(
     sample: Callable[[int], tuple[Array, Array]],
     valid: tuple[Array, Array],
     recipe: HeadRecipe,
-    say: Callable[[str], None],
+    log: Callable[[str], None],
 ) -> dict[str, Array]:
     """Return the layers with the least held-out loss; ``sample`` returns the rows and labels of an epoch."""
     random = np.random.default_rng(recipe.seed)
@@ -34,7 +34,7 @@ def train_layers(
             batch = order[begin : begin + recipe.batch]
             optimizer.step(_gradient(weights, rows[batch], labels[batch]))
         loss = cross_entropy(weights, *valid)
-        say(f"epoch {epoch + 1} of {recipe.epochs}: held-out loss {loss:.4f}")
+        log(f"epoch {epoch + 1} of {recipe.epochs}: held-out loss {loss:.4f}")
         if loss < best_loss:
             best, best_loss, best_epoch = {n: array.copy() for n, array in weights.items()}, loss, epoch
         elif epoch - best_epoch >= recipe.patience:

@@ -21,12 +21,12 @@ from rejoinder_lab.training.recipes import UslHRecipe
 _FEWEST = 4  # words of a reply that can be damaged
 
 
-def train_usl_h(data: HeadData, target: Path, recipe: UslHRecipe, say: Callable[[str], None] = print) -> HeadCard:
+def train_usl_h(data: HeadData, target: Path, recipe: UslHRecipe, log: Callable[[str], None] = print) -> HeadCard:
     """Train on the split ``train``, stop by ``valid``, and write the folder."""
     train, valid = ([text for turns in part for text in turns] for part in (data.train, data.valid))
-    say(f"encoding {len(train):,} turns, and damaged copies")
+    log(f"encoding {len(train):,} turns, and damaged copies")
     rows, held_out = (label_turns(data.encoder, texts, recipe.seed) for texts in (train, valid))
-    weights = train_layers(lambda epoch: rows, held_out, recipe, say)
+    weights = train_layers(lambda epoch: rows, held_out, recipe, log)
     right = (apply_layers(weights, held_out[0]) > 0) == held_out[1]
     low, high = np.quantile([mean_rarity(text) for text in train], [0.25, 0.75])
     measured = {"whole_or_damaged_right": round(float(np.mean(right)), 4), "turns": len(right) // 2}

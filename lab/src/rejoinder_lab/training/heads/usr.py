@@ -55,21 +55,21 @@ def train_usr(
     corpus: str | None = None,
     encoder: str = "aptness",
     device: str | None = None,
-    say: Callable[[str], None] = print,
+    log: Callable[[str], None] = print,
 ) -> HeadCard:
     """Train on the split ``train``, measure on ``valid``, and write the folder."""
     known = [dialogue for dialogue in dialogues if corpus in (None, dialogue.corpus)]
     trunk, tokenizer = open_masked_trunk(encoder)
-    say(f"reading the words of {len(known):,} dialogues")
+    log(f"reading the words of {len(known):,} dialogues")
     splits = read_corpus_tokens(known, tokenizer, () if corpus is None else (corpus,))
     check_corpus_splits(splits, ("train", "valid"))
     torch.manual_seed(recipe.seed)
     torch.set_num_threads(count_threads())
     network = MaskedNetwork(trunk).to(training_device(device))
     trained = network.attach(recipe.rank, recipe.scale, recipe.seed)
-    fit_masked_network(network, trained, DialogueRows(splits["train"], recipe, network.bias.device), recipe, say)
+    fit_masked_network(network, trained, DialogueRows(splits["train"], recipe, network.bias.device), recipe, log)
     measured = measure_masked_words(network, DialogueRows(splits["valid"], recipe, network.bias.device), recipe)
-    say(f"of held-out words that are masked, {100 * measured['words_right']:.1f}% are predicted")
+    log(f"of held-out words that are masked, {100 * measured['words_right']:.1f}% are predicted")
     about = {**describe_training(known, corpus, encoder), "recipe": asdict(recipe)}
     about |= {"citation": "Mehri and Eskenazi 2020", "measured": measured}
     weights = {name: value.detach().numpy() for name, value in network.additions().items()}
@@ -80,12 +80,12 @@ def train_usr(
 
 
 def learn_part_weights(
-    data: Collection, source: Path | None, target: Path, aspect: str | None, say: Callable[[str], None] = print
+    data: Collection, source: Path | None, target: Path, aspect: str | None, log: Callable[[str], None] = print
 ) -> HeadCard:
     """Learn from ratings how much each part counts, and write the folder of a source, or the package's, with that."""
     pairs, ratings = select_rated(data, aspect)
     folder = f"folder={str(source)!r}, " if source is not None else ""
-    say(f"scoring both parts of {len(pairs):,} rated replies")
+    log(f"scoring both parts of {len(pairs):,} rated replies")
     parts = np.array([parse(f"usr({folder}part='{part}')").score(pairs) for part in ("mlm", "dr")])
     scored = np.isfinite(parts).all(0)
     parts, ratings = parts[:, scored], ratings[scored]
@@ -170,7 +170,7 @@ def mask_words(rows: PairRows, special: Tensor, share: float, generator: torch.G
 
 
 def fit_masked_network(
-    network: MaskedNetwork, trained: list[Any], data: DialogueRows, recipe: UsrRecipe, say: Callable[[str], None]
+    network: MaskedNetwork, trained: list[Any], data: DialogueRows, recipe: UsrRecipe, log: Callable[[str], None]
 ) -> None:
     """Train the additions of a network and its head."""
     device = network.bias.device
@@ -188,7 +188,7 @@ def fit_masked_network(
         loss = functional.cross_entropy(odds.float(), masked.words)
         schedule.step(loss, network)
         if step % _REPORT_STEPS == 0 or step == recipe.steps:
-            say(f"step {step:,} of {recipe.steps:,}: loss {loss.item():.3f}")
+            log(f"step {step:,} of {recipe.steps:,}: loss {loss.item():.3f}")
     network.eval()
 
 

@@ -155,7 +155,7 @@ def _statement_loss(odds: Tensor, labels: Sequence[Sequence[float]], over: int) 
 
 
 MANY_DISTRACTORS = "15"
-Reporter = Callable[[str], None]
+Log = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def plan_situated_reading(
     recipe: RankerRecipe,
     device: torch.device,
     rng: random.Random,
-    say: Reporter,
+    log: Log,
 ) -> ReadingPlan:
     """Return a plan that reads what choosers choose; for a training question, one that has not seen its request."""
     texts = [text for one in examples for text in _situation_texts(one)]
@@ -218,7 +218,7 @@ def plan_situated_reading(
             for input_name in (WHOLE, MANY_DISTRACTORS)
         }
     }
-    say(f"chooser: held-out AUC {measured['chooser_auc'][WHOLE]:.3f}")
+    log(f"chooser: held-out AUC {measured['chooser_auc'][WHOLE]:.3f}")
     similarity: dict[tuple[str, str, Ids], Floats] = {}
 
     def read(example: RankerExample, candidate: int, input_name: str) -> Sequence[Ids]:

@@ -88,13 +88,13 @@ def write_trained_ranker(
         from rejoinder.models.ranker.export import export_ranker
 
         export_ranker(
-            start.reader, reading.chooser, reading.weights, recipe.given, recipe.choice, recipe.limits, about, target
+            start.reader, reading.chooser, reading.weights, recipe.input, recipe.choice, recipe.limits, about, target
         )
         return
     from rejoinder.models.ranker.export import export_chooser
     from rejoinder.models.ranker.transformers import save_hub_ranker
 
-    card = RankerCard(recipe.kind, recipe.encoder, recipe.given, {}, start.marks, limits=start.limits, about=about)
+    card = RankerCard(recipe.kind, recipe.encoder, recipe.input, {}, start.marks, limits=start.limits, about=about)
     if reading.chooser is not None and reading.weights is not None:
         files, words = export_chooser(reading.chooser, reading.weights, target)
         card = replace(card, files=files, words=words, choice=recipe.choice)

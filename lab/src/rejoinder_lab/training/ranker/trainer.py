@@ -47,7 +47,7 @@ from rejoinder_lab.training.ranker.steps import (
 )
 from rejoinder_lab.training.recipes import RankerRecipe
 
-Reporter = Callable[[str], None]
+Log = Callable[[str], None]
 
 
 def train_ranker(
@@ -58,7 +58,7 @@ def train_ranker(
     about: dict[str, Any],
     mined: Pursuits | None = None,
     device: str | None = None,
-    say: Reporter = print,
+    log: Log = print,
 ) -> dict[str, Any]:
     """Train on ``train``, keep the epoch that is best on ``valid``, write the folder and return what was measured."""
     start_time = time.time()
@@ -77,14 +77,14 @@ def train_ranker(
             "no questions to train a ranker on: none has candidates of different grades without those that were "
             "written for other questions; train on these too (own=False in the recipe)"
         )
-    say(
+    log(
         f"{len(training_examples):,} questions to train on ({same} with one grade left out), {len(held_out)} held out, "
         f"on {torch_device}"
     )
     if mined is not None and recipe.mined:
-        say(train_on_pursuits(start, mined, recipe, torch_device, rng))
-    reading = _plan_reading(start, training_examples, held_out, recipe, torch_device, rng, say)
-    measured = _fit_reader(start, training_examples, held_out, reading, recipe, torch_device, rng, say)
+        log(train_on_pursuits(start, mined, recipe, torch_device, rng))
+    reading = _plan_reading(start, training_examples, held_out, recipe, torch_device, rng, log)
+    measured = _fit_reader(start, training_examples, held_out, reading, recipe, torch_device, rng, log)
     measured |= reading.measured | {"seconds": round(time.time() - start_time), "questions": len(training_examples)}
     write_trained_ranker(start, reading, recipe, {**about, "recipe": asdict(recipe), "measured": measured}, target)
     return measured
@@ -111,7 +111,7 @@ def _check_questions(train: Sequence[Question], valid: Sequence[Question], recip
             )
         known_ids.add(question.id)
     if recipe.kind == "cross":
-        limit_situation([*train, *valid], recipe.given)
+        limit_situation([*train, *valid], recipe.input)
 
 
 def _plan_reading(
@@ -121,11 +121,11 @@ def _plan_reading(
     recipe: RankerRecipe,
     device: torch.device,
     rng: random.Random,
-    say: Reporter,
+    log: Log,
 ) -> ReadingPlan:
     if recipe.kind == "cross":
-        return read_every_statement(recipe.given)
-    return plan_situated_reading(start, examples, held_out, recipe, device, rng, say)
+        return read_every_statement(recipe.input)
+    return plan_situated_reading(start, examples, held_out, recipe, device, rng, log)
 
 
 def _fit_reader(
@@ -136,7 +136,7 @@ def _fit_reader(
     recipe: RankerRecipe,
     device: torch.device,
     rng: random.Random,
-    say: Reporter,
+    log: Log,
 ) -> dict[str, Any]:
     """Train the reader, which ends with the weights of its best epoch, and return what was measured."""
     network = start.reader.to(device)
@@ -153,7 +153,7 @@ def _fit_reader(
         measured = measure_ranker_held_out(start, held_out, reading, recipe, device)
         mean = float(np.mean(list(measured.values())))
         figures = ", ".join(f"{input_name} {value:.3f}" for input_name, value in measured.items())
-        say(
+        log(
             f"epoch {epoch} of {recipe.epochs}: loss {float(torch.stack(losses).mean()):.3f}, held-out nDCG@3 {figures}"
         )
         if mean > best[0]:

@@ -141,12 +141,12 @@ def train_scorer_weights(
     start: Weights,
     pace: TrainingPace,
     save: Callable[[ScorerState], None],
-    say: Callable[[str], None],
+    log: Callable[[str], None],
 ) -> ScorerState:
     """Train from a state to the end; ``start``: the first weights, ``keep``: writes a checkpoint."""
     while state.epoch < pace.epochs and state.epoch - state.best_epoch <= pace.patience:
         start_time = time.perf_counter()
-        _run_epoch(network, problem, state, start, pace, save, say)
+        _run_epoch(network, problem, state, start, pace, save, log)
         held_out = problem.held_out(network, state.weights)
         loss = state.lost / problem.n
         if held_out < state.best_loss:
@@ -154,7 +154,7 @@ def train_scorer_weights(
             state.best = {name: array.copy() for name, array in state.weights.items()}
         state.history.append({"train": round(loss, 6), "valid": round(held_out, 6)})
         seconds = time.perf_counter() - start_time
-        say(f"epoch {state.epoch + 1} of {pace.epochs}: loss {loss:.4f}, held out {held_out:.4f}, {seconds:.1f} s")
+        log(f"epoch {state.epoch + 1} of {pace.epochs}: loss {loss:.4f}, held out {held_out:.4f}, {seconds:.1f} s")
         state.epoch, state.begin, state.lost = state.epoch + 1, 0, 0.0
         save(state)
     return state
@@ -167,7 +167,7 @@ def _run_epoch(
     start: Weights,
     pace: TrainingPace,
     save: Callable[[ScorerState], None],
-    say: Callable[[str], None],
+    log: Callable[[str], None],
 ) -> None:
     order = np.random.default_rng([pace.seed, state.epoch]).permutation(problem.n)
     total = pace.epochs * -(-problem.n // pace.batch)
@@ -192,7 +192,7 @@ def _run_epoch(
             if now - last_report > _REPORT_SECONDS:
                 rate = (state.begin - from_here) / (now - start_time)
                 done = 100 * state.begin / problem.n
-                say(
+                log(
                     f"epoch {state.epoch + 1}, {done:.0f}%: loss {state.lost / state.begin:.4f}, {rate:,.0f} contexts/s"
                 )
                 last_report = now

@@ -121,7 +121,7 @@ def make_scorer_recipe(kind: Kind, encoder: str, paper: bool = False, **choices:
 
 SPLITS = ("train", "valid", "test")
 REFERENCES: dict[Kind, str] = {"ssrem": "sentence_mover", "rsrem": "sentence_mover", "ruber": "ruber_g"}
-CORPORA = ("cornell", "friends", "irc_ubuntu", "mrda", "cmu_dog")  # the published corpora with lasting speakers
+CORPORA = ("cornell", "friends", "irc_ubuntu", "mrda", "cmu_dog")  # the published corpora with permanent speakers
 _HELD_OUT = 20_000  # places of ``valid`` for the held-out loss
 _HELD_OUT_SEED = 2**40  # its negatives are never those of an epoch
 
@@ -195,16 +195,16 @@ def train_scorer(
     corpora: Sequence[str] = (),
     reference: str | None = None,
     resume: bool = False,
-    say: Callable[[str], None] = print,
+    log: Callable[[str], None] = print,
 ) -> ScorerCard:
     """Train a scorer and write its folder; with ``resume``, continue from the folder's checkpoint where it has one."""
     utterance_vectors = open_turn_encoder(encoder)
     corpus = read_scorer_corpus(dialogues, corpora, recipe.seed)
-    vectors = open_turn_vectors(corpus, utterance_vectors, say)
+    vectors = open_turn_vectors(corpus, utterance_vectors, log)
     if not (resume and (target / CHECKPOINT).is_file()):
         remove_inputs(target)  # of another training
-    places = prepare_places(recipe, vectors, target, say)
-    state = train_places(places, target, utterance_vectors, resume, say)
+    places = prepare_places(recipe, vectors, target, log)
+    state = train_places(places, target, utterance_vectors, resume, log)
     weights = state.best if places.mean is None else {**state.best, cards.MEAN_NAME: places.mean}
     names = sorted({str(name) for _, name in corpus.groups if name is not None})
     about = {
@@ -220,7 +220,7 @@ def train_scorer(
         recipe.kind, encoder, utterance_vectors.digest, recipe.views, {F_BOUNDS: (0.0, 1.0)}, "", about
     )
     scorer = SpeakerScorer(draft_card, weights, utterance_vectors)
-    say("computing the bounds of f and g over training places")
+    log("computing the bounds of f and g over training places")
     bounds = compute_scorer_bounds(scorer, vectors, places.train, reference or REFERENCES[recipe.kind], recipe.seed)
     about["measured"] = evaluate_scorer_by_corpus(scorer, vectors)
     card = cards.write_scorer(target, replace(draft_card, bounds=bounds), weights)
@@ -230,16 +230,16 @@ def train_scorer(
 
 
 def prepare_places(
-    recipe: ScorerRecipe, vectors: TurnVectors, folder: Path, say: Callable[[str], None]
+    recipe: ScorerRecipe, vectors: TurnVectors, folder: Path, log: Callable[[str], None]
 ) -> TrainingPlaces:
     """Return the places of the splits ``train`` and ``valid``; their vectors are kept in a folder."""
     train, valid = (select_split_turns(vectors, split, recipe.views) for split in ("train", "valid"))
-    say(check_sets(vectors.corpus, recipe.kind, train))
+    log(check_sets(vectors.corpus, recipe.kind, train))
     if recipe.paper:
         train, valid = (select_complete(vectors.corpus, turns) for turns in (train, valid))
         if not len(train):
             raise InputError("no place of the split 'train' has a reply from each speaker set; train without paper")
-        say(f"{len(train):,} of them have a reply from each of the four sets; only those are trained on")
+        log(f"{len(train):,} of them have a reply from each of the four sets; only those are trained on")
     if not len(valid):
         raise InputError(
             "no dialogue of the split 'valid' has two turns with known words; give more dialogues, or set the "
@@ -253,7 +253,7 @@ def prepare_places(
 
 
 def train_places(
-    places: TrainingPlaces, target: Path, utterance_vectors: TurnEncoder, resume: bool, say: Callable[[str], None]
+    places: TrainingPlaces, target: Path, utterance_vectors: TurnEncoder, resume: bool, log: Callable[[str], None]
 ) -> ScorerState:
     """Train over places, with a checkpoint in a folder, and return the last state, which has the best weights."""
     recipe, network = places.recipe, build_scorer_network(places.recipe.kind, places.recipe.paper)
@@ -265,7 +265,7 @@ def train_places(
     if resume and path.is_file():
         state = load_scorer_state(path, training_digest)
         done = f"in epoch {state.epoch + 1}, after {state.begin:,} of {places.n:,} places"
-        say(f"continuing {done if state.epoch < recipe.epochs else 'after the last epoch'}")
+        log(f"continuing {done if state.epoch < recipe.epochs else 'after the last epoch'}")
     return train_scorer_weights(
         network,
         places,
@@ -273,7 +273,7 @@ def train_places(
         start,
         recipe.pace,
         lambda current: save_scorer_state(path, current, training_digest),
-        say,
+        log,
     )
 
 
