@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,6 +36,15 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # as many processes as cores: threads o
         os.environ.setdefault(name, "1")
 
 
+HAS_LAB = importlib.util.find_spec("rejoinder_lab") is not None
+# What is about both distributions: the docs, lists of everything, what users of both can type.
+_OF_BOTH = re.compile(
+    r"test_(docs|docs_shown|golden|fuzz)\.py|test_contract\.py::.*\[(grade|dynaeval|bert_ruber|usl_h|usr|adem|moverscore|ubleu)\b"
+    r"|test_languages\.py::test_the_languages_page|test_help\.py::test_(what_a_help_text|the_specs_that)"
+    r"|test_planted_runs\.py::test_every_command|test_cli\.py::.*\[reproduc"
+)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
     """Modules and tests live to the end: looking for garbage among them took a fifth of the time to collect them."""
@@ -54,7 +65,10 @@ LONGEST = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the longest files first."""
+    """Skip what needs the lab where only the core is installed, and put the longest files first."""
+    for item in items if not HAS_LAB else ():
+        if _OF_BOTH.search(item.nodeid):
+            item.add_marker(pytest.mark.skip(reason="rejoinder-lab is not installed"))
     order = {f"test_{name}": place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: order.get(item.path.stem, len(order)))
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from rejoinder_lab.papers import load_reproduction
 from shown import PAGES, ROOT, Block, blocks, is_synopsis, unknown_options, words
 from shown_shelf import decide, fill, questions
 from tiny_talks import talks
@@ -116,6 +115,8 @@ def names_are_known(typed: list[str]) -> None:
     elif typed[0] == "data":
         assert datasets_under(typed[2]), typed
     elif typed[0] == "reproduce":
+        from rejoinder_lab.papers import load_reproduction
+
         load_reproduction(typed[1])
 
 

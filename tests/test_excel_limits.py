@@ -83,7 +83,7 @@ def refused(path: Path, *missing: str) -> str:
     done = subprocess.run([sys.executable, "-c", _SCRIPT, str(path), *missing], capture_output=True, text=True)
     assert done.stdout, done.stderr
     seconds, grown, said = done.stdout.split(" ", 2)
-    assert float(seconds) < 3  # 1 on a machine that does nothing else
+    assert float(seconds) < 10  # 1 on a machine that does nothing else; unpacking it would take a minute
     assert int(grown) < 150
     assert "\n" not in said.strip()
     return said.strip()
