@@ -152,7 +152,7 @@ def find_visible(segments: Tensor) -> Tensor:
 
 
 def _split_heads(x: Tensor, heads: int) -> Tensor:
-    return x.unflatten(-1, (heads, -1)).transpose(1, 2)
+    return x.view(*x.shape[:-1], heads, -1).transpose(1, 2)
 
 
 def _rotate(x: Tensor, around: Surroundings) -> Tensor:
