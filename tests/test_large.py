@@ -204,6 +204,17 @@ def test_replies_to_one_context_are_split_into_sequences_by_their_length(large: 
     assert len(large._prompts(*crossed()).sequences) == len(CONTEXTS)
 
 
+def test_half_precision_which_a_gpu_uses_changes_a_score_little(large: LargeModel, base: Path) -> None:
+    exact = large.probabilities(*crossed())
+    adapter = read_large_adapter(large.folder, large.card)
+    network = load_network(GgufFile(base), adapter, "cpu", torch.bfloat16)
+    assert {weight.dtype for weight in network.parameters()} == {torch.bfloat16}
+    coarse = LargeModel(large.folder)
+    coarse.__dict__["_network"] = (network, torch.from_numpy(adapter.head), adapter.bias)
+    differences = np.abs(coarse.probabilities(*crossed()) - exact)
+    assert 0 < differences.mean() < 0.02
+
+
 def test_what_says_nothing_has_no_score(large: LargeModel) -> None:
     found = large.probabilities([[], [" "], ["yes"], ["", "yes"], ["yes"]], ["ok", "ok", " ", "ok", "ok"])
     assert np.isnan(found).tolist() == [True, True, True, False, False]
