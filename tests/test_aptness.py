@@ -242,7 +242,7 @@ def test_a_text_that_is_too_long_is_counted(folder: Path) -> None:
 
 
 def test_an_unknown_model_is_refused() -> None:
-    with pytest.raises(SpecError, match="aptness: model must be one of 'both', 'bi', 'cross', not 'tri'"):
+    with pytest.raises(SpecError, match="aptness: model must be one of 'both', 'bi', 'cross', 'large', not 'tri'"):
         rejoinder.parse("aptness(model='tri')")
 
 

@@ -71,6 +71,8 @@ class Metric:
     default_for: ClassVar[tuple[Literal["context", "references", "no references"], int] | None] = None
     # Whether it runs a language model or another large network, which takes seconds: a server computes it separately.
     large: ClassVar[bool] = False
+    # Whether its network is so large that one process should have it, with all cores, instead of one per core.
+    one_process: ClassVar[bool] = False
     # Whether several threads may score with it at once.
     thread_safe: ClassVar[bool] = False
     # Whether it is a plain rule that a reply follows or breaks, not an estimate of how good the reply is.

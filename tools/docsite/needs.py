@@ -32,7 +32,7 @@ RULES = (
     ),
     (r"rejoinder train (adem|bert_ruber|dynaeval|grade|usl_h|usr)\b", DATA),
     (r"rejoinder train (aptness|nup|generator|comet|ranker|statements)|--writer|delorean|float_networks", TORCH),
-    (r"generator:|new-aptness|ranker\(folder|(folder|FOLDER)='mine'", TRAINED),
+    (r"generator:|new-aptness|ranker\(folder|(folder|FOLDER)='mine'|model='large'", TRAINED),
     (r"(grade|dynaeval)\(folder|write_rarity", CHECKPOINT),
     (r"judge\(model|Judge\(|Chat\(|rejoinder (judge|arena)|vllm run-batch|choices\.jsonl|chats-1a2b3c4d", ENDPOINT),
     (r"rejoinder attack( -m \S+)* *(#|$)", DATA),

@@ -101,6 +101,7 @@ def command(
     from rejoinder.data.shards.files import is_sharded
     from rejoinder.engines.factory import open_engine
     from rejoinder.errors import SpecError
+    from rejoinder.metric import parse
     from rejoinder.scoring.run import Plan, run
 
     plan = Plan.of(metrics, empty, matched)
@@ -117,6 +118,8 @@ def command(
     )
     if processes is None and engine == "local" and _uses_gpu(plan):
         processes = 1  # several would each start CUDA and wait for the same GPU
+    if processes is None and engine == "local" and any(parse(spec).one_process for spec in plan.specs):
+        processes = 1  # several would each have a copy of a large network, which uses all cores by itself
     compute_engine = open_engine(engine, processes, address)
     folders = [find_input_folder(split_system(file)[1]) for file in files]
     if any(folder is None and is_sharded(file) for file, folder in zip(files, folders, strict=True)):

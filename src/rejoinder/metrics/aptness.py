@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from rejoinder.errors import InputError
+from rejoinder.errors import InputError, SpecError
 from rejoinder.metric import Metric
 from rejoinder.metrics._context import split_pairs
-from rejoinder.models.aptness.calibration import ModelName
 from rejoinder.models.aptness.model import AptnessModel, open_aptness
 from rejoinder.models.weight_sets import WeightSet, check_weights
 from rejoinder.spec import check_choice
 from rejoinder.types import Pair
+
+if TYPE_CHECKING:
+    from rejoinder.models.large.model import LargeModel
+
+Model: TypeAlias = Literal["both", "bi", "cross", "large"]
 
 
 @dataclass(frozen=True)
@@ -21,10 +26,11 @@ class Aptness(Metric):
 
     ``model='bi'`` encodes each turn on its own (fast), ``'cross'`` reads context and reply together (more accurate),
     ``'both'`` combines them. ``folder`` is a folder with networks of your own, ``weights`` a set of shipped ones:
-    ``'research'`` or ``'permissive'`` (by default that of the package). NaN without a context.
+    ``'research'`` or ``'permissive'`` (by default that of the package). ``'large'`` is a language model with an
+    adapter, which is installed or in ``folder``; it needs torch. NaN without a context.
     """
 
-    model: ModelName = "both"
+    model: Model = "both"
     folder: str | None = None
     weights: WeightSet | None = None
 
@@ -36,37 +42,70 @@ class Aptness(Metric):
     thread_safe = True
 
     def __post_init__(self) -> None:
-        check_choice("aptness", "model", self.model, ModelName)
+        _check_model(self.model, self.weights)
         check_weights("aptness", self.weights, self.folder)
+        if self.model == "large":
+            for name, value in _LARGE.items():
+                object.__setattr__(self, name, value)
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the aptness of each response to its item's context."""
-        probabilities = self._open().probabilities(*split_pairs(pairs), self.model)
+        contexts, replies = split_pairs(pairs)
+        if self.model == "large":
+            return [float(value) for value in _open_large(self.folder).probabilities(contexts, replies)]
+        probabilities = self._open().probabilities(contexts, replies, self.model)
         return [float(value) for value in probabilities]
 
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Return which pairs have more tokens in the context or the reply than are read; earlier turns do not count."""
-        return self._open().cut(*split_pairs(pairs), self.model)
+        """Return which pairs have more tokens in the context or the reply than are read; earlier turns do not count.
+
+        For ``model='large'``, which reads as many whole turns as it has room for, they do.
+        """
+        contexts, replies = split_pairs(pairs)
+        if self.model == "large":
+            return _open_large(self.folder).cut(contexts, replies)
+        return self._open().cut(contexts, replies, self.model)
 
     def details(self) -> dict[str, str]:
-        """Return the digest of the networks and their calibration."""
+        """Return the digest of the networks and their calibration; of the large model, also its base and precision."""
+        if self.model == "large":
+            large = _open_large(self.folder)
+            base = f"{large.card.base.name} {large.card.base.sha256[:12]}"
+            return {"weights": large.digest[:12], "base": base, "precision": large.precision}
         return {"weights": self._open().digest[:12]}
 
     def _open(self) -> AptnessModel:
         return open_aptness(self.folder, self.weights)
 
 
+# What the large model has instead of the attributes above. Its scores are the same to three decimals in any batch.
+_LARGE = {"decimals": 3, "large": True, "one_process": True, "thread_safe": False}
+
+
+def _open_large(folder: str | None = None) -> LargeModel:
+    from rejoinder.models.large.model import open_large
+
+    return open_large(folder)
+
+
+def _check_model(model: str, weights: str | None) -> None:
+    """Raise where a model does not exist, or where a set of weights is named that has none for it."""
+    check_choice("aptness", "model", model, Model)
+    if model == "large" and weights is not None:
+        raise SpecError("aptness: model='large' has weights of its own; leave out weights")
+
+
 def aptness(
     contexts: Sequence[Sequence[str] | str],
     responses: Sequence[str],
-    model: ModelName = "both",
+    model: Model = "both",
     weights: WeightSet | None = None,
 ) -> list[float]:
     """Return how well each response fits its context, from 0 to 1; NaN if the context or the response is blank.
 
     - ``contexts``: one per response: a list of turns, oldest first, or a single turn.
     - ``responses``: the replies.
-    - ``model``: ``bi``, ``cross`` or ``both``.
+    - ``model``: ``bi``, ``cross`` or ``both``, or ``large`` if its adapter is installed.
     - ``weights``: a set of weights, ``research`` or ``permissive``; by default that of the package.
 
     >>> import rejoinder
@@ -74,7 +113,7 @@ def aptness(
     >>> apt > odd
     True
     """
-    check_choice("aptness", "model", model, ModelName)
+    _check_model(model, weights)
     check_weights("aptness", weights, None)
     if isinstance(contexts, str) or isinstance(responses, str):
         raise InputError("contexts and responses must be lists; write e.g. aptness([['How are you?']], ['Fine.'])")
@@ -86,5 +125,7 @@ def aptness(
     for i, texts in enumerate(turn_lists):
         if not all(isinstance(text, str) for text in [*texts, responses[i]]):
             raise InputError(f"contexts[{i}] must be a string or a list of strings, and responses[{i}] a string")
+    if model == "large":
+        return [round(float(value), 3) for value in _open_large().probabilities(turn_lists, responses)]
     probabilities = open_aptness(weights=weights).probabilities(turn_lists, responses, model)
     return [round(float(value), 4) for value in probabilities]

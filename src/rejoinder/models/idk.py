@@ -14,10 +14,10 @@ from rejoinder.errors import InputError
 from rejoinder.files import sha256_of_bytes
 from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.aptness.calibration import Numbers
-from rejoinder.models.aptness.model import Contexts
 from rejoinder.models.base import Vectors
 from rejoinder.models.card import load_card
 from rejoinder.models.encoder.pair_encoder import PairEncoder, load_pair_encoder
+from rejoinder.models.spoken import Contexts
 from rejoinder.models.weight_sets import WeightSet, set_of, use_weights, weights_folder
 
 CARD_FILE = "idk.json"

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.files import sha256_of_bytes
 from rejoinder.model_use import UNKNOWN_LICENCE, ModelUse, record_use
-from rejoinder.models.aptness.model import Contexts
 from rejoinder.models.base import Vectors
 from rejoinder.models.batching import pad_token_ids, split_into_batches
 from rejoinder.models.card import join_digests
@@ -27,6 +26,7 @@ from rejoinder.models.encoder.architecture import read_encoder_shape, weights_di
 from rejoinder.models.encoder.factory import HUB_PREFIX, find_encoder_folder
 from rejoinder.models.encoder.tokenization import TextTokenizer
 from rejoinder.models.encoder.transformers import load_tokenizer
+from rejoinder.models.spoken import Contexts
 
 _SPECIAL_TOKENS = 3  # [CLS] and two [SEP]
 _IS_NEXT = 0  # of the head's two classes

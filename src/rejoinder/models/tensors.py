@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import InputError
 
-_DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8"}
+_DTYPES = {"I8": "<i1", "F16": "<f2", "F32": "<f4", "F64": "<f8"}
 _NAMES = {np.dtype(kind): name for name, kind in _DTYPES.items()}
 
 

@@ -28,6 +28,7 @@ WeightSet: TypeAlias = Literal["research", "permissive"]
 WEIGHT_SETS: tuple[WeightSet, ...] = get_args(WeightSet)
 PACKAGED: WeightSet = "research"  # the set in this package, and the default
 WEIGHTS = Path(__file__).parent / "weights"
+LARGE = "large"  # a set of its own: the adapter of aptness(model='large'), whatever the default set is
 SHARED = ("comet", "statements")  # in WEIGHTS, but of no set: the same whichever is used
 VARIABLE = "REJOINDER_WEIGHTS"
 GROUP = "rejoinder.weights"  # of entry points
@@ -69,7 +70,7 @@ def check_weights(metric: str, weights: WeightSet | None, folder: str | None) ->
         raise SpecError(f"{metric}: folder and weights both say which weights to use; leave one out")
 
 
-def find_set(name: WeightSet) -> Path | None:
+def find_set(name: str) -> Path | None:
     """Return the folder of a set, with one folder per model; None where it is not installed."""
     return WEIGHTS if name == PACKAGED else _find_installed(name, tuple(sys.path))
 
@@ -100,7 +101,7 @@ def weights_folder(model: str, weights: WeightSet | None = None) -> Path:
     return folder / model
 
 
-def list_weights(name: WeightSet) -> dict[str, str]:
+def list_weights(name: str) -> dict[str, str]:
     """Return the models of a set and the licence on the card of each; none where the set is not installed."""
     root = find_set(name)
     folders = sorted(path for path in root.iterdir() if path.is_dir()) if root is not None else []

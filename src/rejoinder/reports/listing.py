@@ -230,10 +230,10 @@ def list_(what: str) -> Table:
 def weights_table() -> Table:
     """The sets of shipped weights: whether each is installed, what it has, under which licences."""
     from rejoinder.model_use import format_licence
-    from rejoinder.models.weight_sets import PACKAGED, VARIABLE, WEIGHT_SETS, default_set, list_weights
+    from rejoinder.models.weight_sets import LARGE, PACKAGED, VARIABLE, WEIGHT_SETS, default_set, list_weights
 
     rows: list[list[Cell]] = []
-    for name in WEIGHT_SETS:
+    for name in (*WEIGHT_SETS, LARGE):
         models = list_weights(name)
         by_licence: dict[str, list[str]] = {}
         for model, licence in models.items():
@@ -245,6 +245,7 @@ def weights_table() -> Table:
             rows.append([name, "no", None, None, f"Python package {package}"])
     notes = [
         f"{default_set()} is used where a metric names none (weights='SET'); set {VARIABLE} to choose for everything.",
+        f"{LARGE} is the adapter of aptness(model='{LARGE}').",
         "NC in a licence: not for commercial use.",
     ]
     return Table("Sets of weights", ["weights", "here", "licence", "of", "from"], rows, notes)

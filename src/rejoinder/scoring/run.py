@@ -27,6 +27,7 @@ from rejoinder.data.inputs import Input, describe_import, open_inputs
 from rejoinder.engines import request_counts
 from rejoinder.engines.base import Engine
 from rejoinder.engines.local import LocalEngine
+from rejoinder.engines.long_work import LongWork, open_long_work
 from rejoinder.engines.spending import RESUME_HINT, SpendingLimit, check_budget, ledger_path
 from rejoinder.errors import BudgetError, SpecError
 from rejoinder.files import sha256_of_bytes, write_json
@@ -224,11 +225,12 @@ def _compute_all_chunks(
     chunks = index.chunks()
     computed: list[ComputedChunk | None] = [None] * len(chunks)
     n_done = 0
-    for chunk in compute_chunks(job, chunks, index.where, _limit_processes(engine, len(chunks))):
-        computed[chunk.number] = chunk
-        n_done += chunk.size
-        if progress is not None:
-            progress(n_done, len(index))
+    with open_long_work(LongWork(len(index), progress)) as work:
+        for chunk in compute_chunks(job, chunks, index.where, _limit_processes(engine, len(chunks))):
+            computed[chunk.number] = chunk
+            n_done = work.before = n_done + chunk.size
+            if progress is not None:
+                progress(n_done, len(index))
     return [chunk for chunk in computed if chunk is not None]
 
 

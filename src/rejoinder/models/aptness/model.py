@@ -22,9 +22,8 @@ from rejoinder.models.base import Encoder, Vectors
 from rejoinder.models.catalog.manifest import require_model
 from rejoinder.models.encoder.factory import load_encoder, name_in_set
 from rejoinder.models.encoder.tokenization import TextTokenizer, read_tokenizer
+from rejoinder.models.spoken import Contexts, fill_known, select_spoken
 from rejoinder.models.weight_sets import WeightSet, set_of, use_weights
-
-Contexts = Sequence[Sequence[str]]
 
 
 def open_aptness(folder: str | Path | None = None, weights: WeightSet | None = None) -> AptnessModel:
@@ -61,7 +60,7 @@ class AptnessModel:
 
     def probabilities(self, contexts: Contexts, replies: Sequence[str], model: ModelName = "both") -> Numbers:
         """Return the probability that each reply is the true one rather than another of the same kind of dialogue."""
-        known, contexts, replies = _select_spoken(contexts, replies)
+        known, contexts, replies = select_spoken(contexts, replies)
         weights = self.card.calibration[model]
         if {"bi", "cross"} <= weights.keys():
             self._open_both()
@@ -75,21 +74,21 @@ class AptnessModel:
             for name in TOKEN_FEATURES.keys() & weights.keys():
                 feature = TOKEN_FEATURES[name]
                 features[name] = np.array([feature(c, r) for c, r in zip(context_tokens, reply_tokens, strict=True)])
-        return _fill_known(known, calibrated_probability(weights, features))
+        return fill_known(known, calibrated_probability(weights, features))
 
     def bi_scores(self, contexts: Contexts, replies: Sequence[str]) -> Numbers:
         """Return the cosine of each context's and reply's vector."""
-        known, contexts, replies = _select_spoken(contexts, replies)
-        return _fill_known(known, self._bi.scores(self.encoder, contexts, replies))
+        known, contexts, replies = select_spoken(contexts, replies)
+        return fill_known(known, self._bi.scores(self.encoder, contexts, replies))
 
     def cross_scores(self, contexts: Contexts, replies: Sequence[str]) -> Numbers:
         """Return the cross-encoder's log-odds of each pair."""
-        known, contexts, replies = _select_spoken(contexts, replies)
-        return _fill_known(known, self._cross.scores(*self._tokens(contexts, replies)))
+        known, contexts, replies = select_spoken(contexts, replies)
+        return fill_known(known, self._cross.scores(*self._tokens(contexts, replies)))
 
     def cross_features(self, contexts: Contexts, replies: Sequence[str]) -> Vectors:
         """Return the vector of each pair before the cross-encoder's head; a row of NaN for a blank context or reply."""
-        known, contexts, replies = _select_spoken(contexts, replies)
+        known, contexts, replies = select_spoken(contexts, replies)
         features = self._cross.features(*self._tokens(contexts, replies))
         vectors = np.full((len(known), features.shape[1]), np.nan, np.float32)
         vectors[known] = features
@@ -97,7 +96,7 @@ class AptnessModel:
 
     def cut(self, contexts: Contexts, replies: Sequence[str], model: ModelName = "both") -> list[bool]:
         """Return which pairs are too long to be read in full by the networks in use."""
-        known, contexts, replies = _select_spoken(contexts, replies)
+        known, contexts, replies = select_spoken(contexts, replies)
         cut = np.zeros(len(replies), bool)
         if model != "cross":
             cut |= self._bi.cut(self.encoder, contexts, replies)
@@ -150,18 +149,3 @@ class AptnessModel:
         distinct = list(dict.fromkeys([*(text for context in near for text in context), *replies]))
         ids = dict(zip(distinct, self._tokenizer.pieces(distinct), strict=True))
         return [[ids[text] for text in context if ids[text]] for context in near], [ids[text] for text in replies]
-
-
-def _select_spoken(contexts: Contexts, replies: Sequence[str]) -> tuple[list[bool], Contexts, Sequence[str]]:
-    """Return which pairs have a context and a reply, and those contexts and replies without blank utterances."""
-    turn_lists = [[text for text in context if text.strip()] for context in contexts]
-    known = [bool(context) and bool(reply.strip()) for context, reply in zip(turn_lists, replies, strict=True)]
-    chosen = [i for i, is_known in enumerate(known) if is_known]
-    return known, [turn_lists[i] for i in chosen], [replies[i] for i in chosen]
-
-
-def _fill_known(known: list[bool], values: Numbers) -> Numbers:
-    """Return an array with the values at the known indices and NaN at the others."""
-    result = np.full(len(known), np.nan)
-    result[known] = values
-    return result

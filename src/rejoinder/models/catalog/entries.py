@@ -189,7 +189,7 @@ _QWEN_PARTS = (
 QWEN = CatalogModel(
     name="qwen2.5-coder-1.5b",
     kind="server-model",
-    purpose="a small judge at a server of your own (Qwen2.5-Coder-1.5B-Instruct, 4 bits, GGUF), see docs/judge.md",
+    purpose="base of aptness(model='large'), or a small judge at a server of your own (docs/judge.md)",
     licence="Apache-2.0",
     size=1_092_845_809,
     origin=SplitArchive(

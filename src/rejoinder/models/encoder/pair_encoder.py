@@ -16,10 +16,11 @@ import numpy as np
 
 from rejoinder.errors import SpecError
 from rejoinder.models.aptness import card as cards
-from rejoinder.models.aptness.model import AptnessModel, Contexts, open_aptness
+from rejoinder.models.aptness.model import AptnessModel, open_aptness
 from rejoinder.models.base import Vectors
 from rejoinder.models.encoder.cache import VectorCache
 from rejoinder.models.encoder.factory import HUB_PREFIX, find_encoder_folder
+from rejoinder.models.spoken import Contexts
 from rejoinder.paths import cache_home
 
 DEFAULT_ENCODER = "aptness"

@@ -71,6 +71,11 @@ def is_large(value: Metric | System) -> bool:
     return value.large or any(isinstance(spec, str) and is_large(parse(spec)) for spec in nested)
 
 
+def is_large_spec(text: str) -> bool:
+    """Whether a metric that is offered uses a large model; one offered by its name has its default parameters."""
+    return is_large(parse(text)) if "(" in text else metric_class(text).large
+
+
 def _build_value(text: str, parser: typing.Callable[[str], Value]) -> Value:
     """Build the value of a spec; whatever its constructor raises is an error of the spec."""
     try:

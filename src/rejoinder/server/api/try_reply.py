@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rejoinder.errors import InputError, RejoinderError, SpecError
-from rejoinder.metric import Metric, SetMetric, metric_class
+from rejoinder.metric import Metric, SetMetric
 from rejoinder.probes.exchange import Exchange
 from rejoinder.probes.explanation import ContextPart, Explanation, ReplySpan
 from rejoinder.probes.occlusion import explain_pair
@@ -20,6 +20,7 @@ from rejoinder.server.api.rank import json_number
 from rejoinder.server.api.records import pair_of
 from rejoinder.server.api.score import ask_metric, metric_facts
 from rejoinder.server.api.service import ApiService
+from rejoinder.server.api.specs import is_large_spec
 from rejoinder.types import Pair
 
 MAX_TURNS = 8  # the last turns of a context, each scored alone
@@ -35,7 +36,7 @@ async def try_reply(service: ApiService, body: Mapping[str, Any]) -> dict[str, A
 
 def list_quick_metrics(service: ApiService) -> list[str]:
     """List the metrics that need no large model."""
-    return [name for name in service.offer.metrics if not metric_class(name.partition("(")[0]).large]
+    return [name for name in service.offer.metrics if not is_large_spec(name)]
 
 
 async def _try_metric(service: ApiService, name: str, pair: Pair) -> dict[str, Any]:

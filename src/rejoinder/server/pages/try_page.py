@@ -8,6 +8,7 @@ from starlette.requests import Request
 
 from rejoinder.metric import metric_class
 from rejoinder.server.api.response_schemas import EXAMPLES
+from rejoinder.server.api.specs import is_large_spec
 from rejoinder.server.pages.context import PageContent, PageContext, Query
 from rejoinder.server.pages.replies import find_conversation
 
@@ -51,7 +52,7 @@ def _metric_object(name: str) -> dict[str, Any]:
     group = "references" if "references" in cls.needs else "conversation" if "context" in cls.needs else "reply"
     return {
         "metric": name,
-        "quick": not cls.large,
+        "quick": not is_large_spec(name),
         "needs": sorted(cls.needs),
         "about": about,
         "group": _GROUPS[group],
