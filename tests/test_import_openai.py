@@ -342,17 +342,29 @@ def test_ratings_in_a_log_become_ratings(tmp_path: Path) -> None:
     tally = ImportTally()
     found = imported("openai", save(tmp_path / "l.jsonl", [log, alone]), tally)
     assert [(r.response or r.dialogue, r.aspect, r.value, r.rater) for r in found.ratings] == [
-        ("c/1/m", "feedback", 1.0, "user"),
-        ("c/3/m", "thumbs", 0.0, "user"),
-        ("c", "rating", 4.0, "user"),
-        ("d/1/m", "score", 2.5, "user"),
-        ("d/1/m", "feedback", 1.0, "user"),
-        ("d/1/m", "tone", 3.0, "user"),
+        ("c/1/m", "feedback", 1.0, "unnamed:1"),
+        ("c/3/m", "thumbs", 0.0, "unnamed:1"),
+        ("c", "rating", 4.0, "unnamed:1"),
+        ("d/1/m", "score", 2.5, "unnamed:1"),
+        ("d/1/m", "feedback", 1.0, "unnamed:1"),
+        ("d/1/m", "tone", 3.0, "unnamed:1"),
     ]
     assert found.ratings[0].meta == {"comment": "quick"}
     assert tally.left_out == {"ratings that are not numbers": 1}
     named = imported("openai", tmp_path / "l.jsonl", rater="ann")
     assert {rating.rater for rating in named.ratings} == {"ann"}
+
+
+def test_words_among_numbers_are_refused_in_a_log_too(tmp_path: Path) -> None:
+    logs = [chat("Tea?", "Yes.", model="m", id=str(n), rating=value) for n, value in enumerate((4, "good", 5))]
+    with pytest.raises(InputError, match="the ratings 'rating' are words such as good in one place and numbers in"):
+        imported("openai", save(tmp_path / "l.jsonl", logs))
+
+
+def test_several_ratings_of_a_reply_in_a_log_are_of_people_without_names(tmp_path: Path) -> None:
+    log = chat("Tea?", "Yes.", model="m", id="d", rating=[4, 5])
+    found = imported("openai", save(tmp_path / "l.jsonl", [log]))
+    assert [(rating.rater, rating.value) for rating in found.ratings] == [("unnamed:1", 4), ("unnamed:2", 5)]
 
 
 def test_a_key_of_its_own_for_each_log_is_counted_under_others(tmp_path: Path) -> None:

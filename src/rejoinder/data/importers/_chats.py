@@ -14,11 +14,11 @@ from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_di
 from rejoinder.data.importers._last_turn import EQUAL_TO_REPLY, OTHER_REPLIES, repeats_reply
 from rejoinder.data.importers._markup_stripper import MarkupStripper
 from rejoinder.data.importers._messages import EMPTY_MESSAGES, TOOL_MESSAGES, Message, parse_message
-from rejoinder.data.importers._ratings import USER, LogRating
+from rejoinder.data.importers._ratings import LogRating
 from rejoinder.data.importers._tools import ToolEvent, join_tool_calls, list_tool_events
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError
-from rejoinder.types import Item, Rating, Reference, Response, Turn
+from rejoinder.types import UNNAMED, Item, Rating, Reference, Response, Turn
 
 TAKES = frozenset({"system", "rater", "max_turns", "last_turn", "markup"})
 OPENING_MESSAGES = "assistant messages that open a conversation"
@@ -171,6 +171,7 @@ class ChatConverter:
         self._prompts: dict[str, bytes] = {}
         self._response_ids: Counter[str] = Counter()
         self._ratings: Counter[tuple[str | None, ...]] = Counter()
+        self._are_words: dict[str, bool] = {}  # the ratings of an aspect
 
     def records(self, log: Conversation) -> Iterator[ImportedRecord]:
         """Yield each reply as a response to an item whose context is the messages before it, then its ratings."""
@@ -283,12 +284,21 @@ class ChatConverter:
     def rate(
         self, ratings: Iterable[LogRating], response: str | None = None, dialogue: str | None = None
     ) -> Iterator[Rating]:
-        """Yield the ratings of a response or of a dialogue; a second one by the same rater gets a numbered rater."""
+        """Yield the ratings of a response or of a dialogue.
+
+        Whoever has no name is somebody else on every reply. A second rating by a program gets a numbered name.
+        """
         for rating in ratings:
-            rater, aspect = self._options.rater or rating.rater or USER, rating.aspect.strip() or "rating"
+            rater, aspect = self._options.rater or rating.rater, rating.aspect.strip() or "rating"
+            if self._are_words.setdefault(aspect, rating.is_word) != rating.is_word:
+                raise InputError(
+                    f"the ratings {aspect!r} are words such as good in one place and numbers in another, so nobody "
+                    "knows what a word is worth; write all of them in one way"
+                )
             key = (response, dialogue, rater, aspect)
             self._ratings[key] += 1
-            name = rater if self._ratings[key] == 1 else f"{rater}-{self._ratings[key]}"
+            number = self._ratings[key]
+            name = f"{UNNAMED}{number}" if rater is None else rater if number == 1 else f"{rater}-{number}"
             meta = {"comment": rating.comment} if rating.comment else {}
             yield Rating(name, aspect, rating.value, response, dialogue, meta)
 

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from rejoinder.data.rating_columns import fold_name
 
-USER = "user"
 NOT_NUMBERS = "ratings that are not numbers"
 
 # The keys of a log or of a message whose values are ratings, without case, spaces, - and _.
@@ -35,6 +34,7 @@ class LogRating(NamedTuple):
     value: float
     rater: str | None = None
     comment: str | None = None
+    is_word: bool = False  # written as "good", "down" or true and not as a number
 
 
 def is_rating_key(key: str) -> bool:
@@ -57,6 +57,11 @@ def parse_value(value: Any) -> float | None:
         return _finite(float(value))
     except ValueError:
         return None
+
+
+def is_word(value: Any) -> bool:
+    """Whether a rating is written as a word or a truth value."""
+    return isinstance(value, bool) or (isinstance(value, str) and fold_name(value) in _UP | _DOWN)
 
 
 def _finite(number: float) -> float | None:
@@ -85,7 +90,7 @@ def parse_ratings(aspect: str, value: Any, left_out: Counter[str], rater: str | 
         if number is None:
             left_out[NOT_NUMBERS] += 1
         else:
-            yield LogRating(aspect, number, rater)
+            yield LogRating(aspect, number, rater, is_word=is_word(value))
         return
     parts = {fold_name(str(key)): part for key, part in value.items()}
     held = next((parts[key] for key in _VALUES if parts.get(key) is not None), None)
@@ -94,7 +99,8 @@ def parse_ratings(aspect: str, value: Any, left_out: Counter[str], rater: str | 
         for key, part in value.items():
             yield from parse_ratings(str(key), part, left_out, rater)
         return
-    number = next((n for key in _VALUES if (n := parse_value(parts.get(key))) is not None), None)
+    holder = next((parts[key] for key in _VALUES if parse_value(parts.get(key)) is not None), None)
+    number = parse_value(holder)
     if number is None:
         left_out[NOT_NUMBERS] += 1
         return
@@ -103,6 +109,7 @@ def parse_ratings(aspect: str, value: Any, left_out: Counter[str], rater: str | 
         number,
         _first_text(parts, _RATERS) or rater,
         _first_text(parts, _COMMENTS),
+        is_word(holder),
     )
 
 
