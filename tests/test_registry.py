@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -127,3 +130,33 @@ def test_a_folder_is_listed_again_only_when_it_changes(monkeypatch: pytest.Monke
     assert detect_format(sample) == "csv"
     monkeypatch.setattr("rejoinder.registry._list_modules", lambda folder: pytest.fail("listed again"))
     assert detect_format(sample) == "csv"
+
+
+def test_a_plug_in_adds_a_command_a_metric_and_a_list(tmp_path: Path) -> None:
+    about = tmp_path / "mine-1.0.dist-info"
+    about.mkdir()
+    (about / "entry_points.txt").write_text(
+        "[rejoinder.cli]\nwave = mine\n[rejoinder.metrics]\nwaves = mine:Waves\n"
+        "[rejoinder.reports.listing]\nwaves = mine:list_waves\n[console_scripts]\nmine = mine:main\n"
+    )
+    (tmp_path / "mine.py").write_text(
+        "import click\nfrom dataclasses import dataclass\nfrom rejoinder.metric import Metric\n"
+        "from rejoinder.table import Table\nGROUP = 'Serving and help'\n"
+        "@click.command(short_help='Wave')\ndef command():\n    click.echo('hello')\n"
+        "@dataclass(frozen=True)\nclass Waves(Metric):\n    'Waves.'\n    citation = 'mine'\n"
+        "    def score(self, pairs):\n        return [1.0 for _ in pairs]\n"
+        "def list_waves():\n    return Table('Waves', ['wave'], [['one']])\n"
+    )
+    code = (
+        "import rejoinder; from rejoinder.cli import program; from click.testing import CliRunner\n"
+        "print(CliRunner().invoke(program, ['wave']).output, CliRunner().invoke(program, ['--help']).output)\n"
+        "print(rejoinder.score(['Hi.'], 'waves')['waves'], rejoinder.list_('waves').rows)\n"
+        "print(CliRunner().invoke(program, ['list', 'waves']).output)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("hello\n")
+    assert "wave" in done.stdout.partition("Serving and help")[2].partition("\n")[0]
+    assert "[1.] [['one']]" in done.stdout
+    assert done.stdout.rstrip().endswith("one")

@@ -291,6 +291,7 @@ def test_an_aspect_column_beside_other_aspects_is_asked_about(tmp_path: Path, he
         (["80%", "75 %", "0%"], [80, 75, 0]),
         (["4,5", "3", "2.5"], [4.5, 3, 2.5]),
         (["4", "n/a", "-"], [4]),
+        (["4", "k.A.", "#N/A"], [4]),
     ],
 )
 def test_a_column_is_read_in_the_one_way_it_is_written(tmp_path: Path, cells: list[str], values: list[float]) -> None:
@@ -545,6 +546,14 @@ def test_a_row_that_is_left_out_has_no_score() -> None:
     assert scores.to_pandas()["reply"].tolist()[::2] == ["Yes.", "Me too."]
 
 
+def test_an_empty_reply_of_a_table_in_memory_is_told_what_works() -> None:
+    rows = [{"prompt": "Hi?", "reply": ""}, {"prompt": "Ho?", "reply": "Over there."}]
+    with pytest.raises(InputError, match=r"rejoinder\.score\(rejoinder\.read\(DATA, allow_empty=True\)\)"):
+        rejoinder.score(rows, "length")
+    scores = rejoinder.score(rejoinder.read(rows, allow_empty=True), "length")
+    np.testing.assert_array_equal(scores["length"], [np.nan, 2])
+
+
 def test_an_error_about_a_table_in_memory_names_the_argument() -> None:
     rows = [{"id": 1, "prompt": "Hi?", "reply": "Yes.", "rating": value} for value in (4, 4, 5)]
     with pytest.raises(InputError, match=r"options=rejoinder.ImportOptions\(repeats='same'\)"):
@@ -626,6 +635,26 @@ def test_rows_of_a_conversation_are_chained_if_asked_for(tmp_path: Path) -> None
         rejoinder.read(
             [{"history": ["a", "b"], "reply": "c", "thread": 1}], options=rejoinder.ImportOptions(chain=True)
         )
+
+
+def test_a_row_twice_in_a_chained_conversation_is_asked_about(tmp_path: Path) -> None:
+    path = table(tmp_path, "thread,prompt,reply,rating\nc,Hi.,Hello.,4\nc,Hi.,Hello.,5\nc,Where?,Here.,3\n")
+    with pytest.raises(
+        InputError, match=r"line 3: has the turn and the reply of the row before it, .* --chain --repeats"
+    ):
+        rejoinder.read(path, options=rejoinder.ImportOptions(chain=True))
+    same = rejoinder.read(path, options=rejoinder.ImportOptions(chain=True, repeats="same"))
+    assert [len(item.context) for item in same.items.values()] == [1, 3]
+    assert sorted(rating.value for rating in same.ratings) == [3, 4, 5]
+    apart = rejoinder.read(path, options=rejoinder.ImportOptions(chain=True, repeats="apart"))
+    assert [len(item.context) for item in apart.items.values()] == [1, 3, 5]
+    text = "id,thread,prompt,reply,rating\n1,c,Hi.,Hello.,4\n1,c,Hi.,Hello.,4\n2,c,Where?,Here.,3\n"
+    named = rejoinder.read(table(tmp_path, text, "ids.csv"), options=rejoinder.ImportOptions(chain=True))
+    assert [len(item.context) for item in named.items.values()] == [1, 3]
+    assert len(named.ratings) == 2
+    rows = [{"thread": 1, "prompt": "Hi.", "reply": "Hello."}] * 2
+    with pytest.raises(InputError, match=r"ImportOptions\(chain=True, repeats='apart'\)"):
+        rejoinder.read(rows, options=rejoinder.ImportOptions(chain=True))
 
 
 def test_raters_of_a_chained_conversation_rate_the_same_replies(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import inspect
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,24 @@ def test_a_public_function_shows_an_example_of_existing_names(name: str) -> None
     assert "import rejoinder_lab\n" in code
     ast.parse(code)
     assert set(re.findall(r"rejoinder_lab\.(\w+)", code)) <= set(rejoinder_lab.__all__)
+
+
+def test_a_run_with_a_metric_of_the_lab_opens_without_it(tmp_path: Path) -> None:
+    chats = Path(__file__).parents[2] / "examples" / "chats.jsonl"
+    rejoinder.run([chats], rejoinder.Plan.of(["ubleu", "length"]), tmp_path / "run")
+    code = """
+        import sys, rejoinder.entry_points, rejoinder.registry
+        rejoinder.registry.find_entry_points = rejoinder.entry_points.find_entry_points = lambda group: []
+        sys.modules["rejoinder_lab"] = None
+        import rejoinder
+        print(rejoinder.load("run").table().heads)
+        print([one.metric for one in rejoinder.compare("run")])
+        sys.argv = ["rejoinder", "report", "run"]
+        import rejoinder.cli
+        rejoinder.cli.main()
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    spec = next(one for one in rejoinder.load(tmp_path / "run").facts if one.startswith("ubleu"))
+    assert done.stdout.count(spec) == 2
+    assert spec.partition("(")[0] in (tmp_path / "run.html").read_text(encoding="utf-8")

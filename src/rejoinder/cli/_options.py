@@ -194,7 +194,8 @@ _TABLE_OPTIONS = {
         callback=_parse_fields,
         metavar="KEY=COLUMN",
         help="The column or key of the file that holds KEY: context, reference, response (or response:SYSTEM), "
-        "system, item, dialogue or rating:ASPECT [found by its name]; may be repeated.",
+        "system, item, dialogue, rater, aspect or rating:ASPECT (ann,ben or rater_* for one column per rater) "
+        "[found by its name]; may be repeated.",
     ),
     "system": click.option("--system", metavar="NAME", help="The system that wrote the replies [as the file says]."),
 }

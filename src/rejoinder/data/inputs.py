@@ -134,9 +134,12 @@ class Input:
         if converted is not None:
             for record, place in converted:
                 if not allow_empty and isinstance(record, Response) and not record.text.strip():
+                    keep = suggest_score(place._replace(file=self.called), "--empty nan")
+                    if self._is_table:
+                        keep = "rejoinder.score(rejoinder.read(DATA, allow_empty=True))"
                     raise InputError(
                         f"{place}: the reply {record.id!r} is empty; remove it, or keep it as a NaN (empty=nan) with: "
-                        f"{suggest_score(place._replace(file=self.called), '--empty nan')}"
+                        f"{keep}"
                     )
                 yield record, place
             if self.imported_as is not None:

@@ -24,7 +24,12 @@ _DOWN = (
 _WORDS = {**dict.fromkeys(_UP, 1.0), **dict.fromkeys(_DOWN, 0.0)}
 _SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 _VARIANT = "\ufe0f"  # after a sign that is shown as a picture
-_BLANK = frozenset(("", *"na n/a nan null none nil - -- – — . unrated skipped".split(), "not rated", "no rating"))
+_BLANK = frozenset(
+    (
+        *("", "not rated", "no rating", "no answer", "k. a.", "n. a."),
+        *"na n/a n.a. k.a. #n/a #nv nan null none nil - -- – — . unrated skipped missing".split(),
+    )
+)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _FRACTION = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:/|out of|of)\s*(\d+)")
 _STARS = re.compile(r"(\d+(?:[.,]\d+)?)[\s-]*stars?")

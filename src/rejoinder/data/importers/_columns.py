@@ -371,7 +371,11 @@ def _write_as_argument(options: str) -> str:
     arguments: dict[str, Any] = {}
     words = iter(shlex.split(options))
     for flag in words:
-        name, value = flag.removeprefix("--"), next(words)
+        name = flag.removeprefix("--")
+        if name == "chain":
+            arguments[name] = True
+            continue
+        value = next(words)
         if name == "field":
             arguments.setdefault("fields", []).append(tuple(value.split("=", 1)))
         elif name == "bot":

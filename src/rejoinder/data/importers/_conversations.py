@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rejoinder.data.importers._base import ImportOptions
+from rejoinder.data.importers._columns import suggest_score
 from rejoinder.data.importers._rows import ForeignRow
 from rejoinder.errors import InputError
 
@@ -14,8 +16,9 @@ _Key = tuple[str, str, str]
 class Conversations:
     """The rows of each conversation so far; each system has a conversation of its own, and so has each rater."""
 
-    def __init__(self, chain: bool) -> None:
-        self._chain = chain
+    def __init__(self, options: ImportOptions) -> None:
+        self._chain, self._repeats = options.chain, options.repeats
+        self._before: dict[_Key, tuple[tuple[str, str], dict[str, Any]]] = {}  # the last row of each
         self._turns: dict[_Key, list[dict[str, str]]] = {}
         self._last: dict[_Key, int] = {}
         self._is_of_single_turns = True
@@ -39,11 +42,27 @@ class Conversations:
                 f"{row.place}: the context has {len(context)} turns, but --chain is for rows that hold one turn and "
                 "its reply; leave --chain out"
             )
+        words = (context[0]["text"], reply["text"])
+        said, before = self._before.get(key, (None, item))
+        if said == words and self._is_same_row(item, before, row):
+            return before
         earlier = self._turns.get(key, [])
         turns = [*earlier, *context]
         self._chained += bool(earlier)
         self._turns[key] = [*turns, {"text": reply["text"]}] if reply["text"] else turns
-        return {**item, "context": turns}
+        chained = {**item, "context": turns}
+        self._before[key] = words, chained
+        return chained
+
+    def _is_same_row(self, item: Mapping[str, Any], before: Mapping[str, Any], row: ForeignRow) -> bool:
+        """Whether a row with the words of the one before it is that row again, or the next turn; raise if unclear."""
+        if "id" in item or self._repeats is not None:
+            return item["id"] == before["id"] if "id" in item else self._repeats == "same"
+        raise InputError(
+            f"{row.place}: has the turn and the reply of the row before it, and no column has an id; if it is that row "
+            f"again, read them with: {suggest_score(row.place, '--chain --repeats same')}; if the same was said twice, "
+            f"with: {suggest_score(row.place, '--chain --repeats apart')}"
+        )
 
     def describe(self) -> list[str]:
         """Return what a reader must know about conversations of several rows."""

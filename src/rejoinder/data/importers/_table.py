@@ -169,7 +169,7 @@ class RowConverter:
         self._items = ItemIndex()
         self._ratings = RatingCollector(options, tally)
         self._repeats = RepeatedReplies(options, tally)
-        self._conversations = Conversations(options.chain)
+        self._conversations = Conversations(options)
         self._partial = PartialFields()
 
     def expect(self, columns: Iterable[str], where: str) -> None:
