@@ -203,6 +203,7 @@ def test_csv_with_two_columns_is_enough(folder: Path, tmp_path: Path) -> None:
     [
         ("response,rating\ni0/old,4\ni1/old,good\n", "1 are numbers, but not 'good'"),
         ("response,rater,rating\ni0/old,ann,4\ni0/old,ann,5\n", "line 3: 'ann' already rated 'i0/old' in line 2"),
+        ("response,rating\ni0/old,4\ni0/old,4\ni0/old,5\n", "line 3: repeats another row in every column, while"),
         ("response,rating\ni0/old,1e300\n", "the rating 1e\\+300, which is too large for a mean"),
         ("response,rating,probability\ni0/old,1,often\n", "line 2: the probability 'often' is not a number"),
     ],

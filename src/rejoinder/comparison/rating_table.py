@@ -54,6 +54,7 @@ def _read_rows(content: bytes, name: str, tally: ImportTally) -> Iterator[Rating
     first: dict[tuple[str, ...], tuple[float, int]] = {}
     copies: set[tuple[str, ...]] = set()
     unnamed: Counter[tuple[str, str]] = Counter()
+    unnamed_copy: int | None = None
     for line, row in rows:
         number = cells.read(row[value or ""], Place(name, line))
         if number is None:
@@ -63,6 +64,7 @@ def _read_rows(content: bytes, name: str, tally: ImportTally) -> Iterator[Rating
         content_of_row = tuple(row.values())
         if content_of_row in copies:
             tally.left_out[_COPIES] += 1
+            unnamed_copy = unnamed_copy or (None if person else line)
             continue
         copies.add(content_of_row)
         if person:
@@ -76,6 +78,11 @@ def _read_rows(content: bytes, name: str, tally: ImportTally) -> Iterator[Rating
             person = f"{UNNAMED}{unnamed[what]}"
         yield Rating(person, what[1], number, what[0], meta=_read_meta(row, line))
     cells.check("leave it empty")
+    if unnamed_copy is not None and max(unnamed.values()) > 1:
+        raise InputError(
+            f"line {unnamed_copy}: repeats another row in every column, while other rows rate a reply again in another "
+            "way, so it may be a copy or a person who agrees; add a column 'rater', or remove the copies"
+        )
     if cells.blank:
         tally.left_out["empty ratings"] += cells.blank
 

@@ -16,11 +16,8 @@ from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief
 
 # Thumbs and the like: 1, and their opposites: 0.
-_UP = ("up", "thumbsup", "👍", "like", "liked", "upvote", "upvoted", "true", "positive", "good", "yes", "helpful")
-_DOWN = (
-    *("down", "thumbsdown", "👎", "dislike", "disliked", "downvote", "downvoted", "false", "negative", "bad", "no"),
-    "unhelpful",
-)
+_UP = "up thumbsup thumbup 👍 like liked upvote upvoted true positive good yes helpful useful".split()
+_DOWN = "down thumbsdown thumbdown 👎 dislike disliked downvote downvoted false negative bad no unhelpful".split()
 _WORDS = {**dict.fromkeys(_UP, 1.0), **dict.fromkeys(_DOWN, 0.0)}
 _SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 _VARIANT = "\ufe0f"  # after a sign that is shown as a picture
@@ -47,6 +44,12 @@ class RatingCell(NamedTuple):
     value: float
 
 
+def parse_word(text: str) -> float | None:
+    """Return what a word such as "good" or a thumb is worth, 1 or 0; None for any other text."""
+    word = re.sub(r"[\s_:-]+", "", text.casefold()).replace(_VARIANT, "").rstrip(_SKIN_TONES)
+    return _WORDS.get(word)
+
+
 def parse_rating(value: Any) -> RatingCell | None:
     """Return what a cell says; None if it is blank, "n/a" or the like."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -60,9 +63,8 @@ def parse_rating(value: Any) -> RatingCell | None:
     text = value.strip().casefold()
     if text in _BLANK:
         return None
-    word = re.sub(r"[\s_:-]+", "", text).replace(_VARIANT, "").rstrip(_SKIN_TONES)
-    if word in _WORDS:
-        return RatingCell(WORDS, _WORDS[word])
+    if (word := parse_word(text)) is not None:
+        return RatingCell(WORDS, word)
     signs = _STAR_SIGNS.fullmatch(re.sub(r"\s", "", value).replace(_VARIANT, ""))
     if signs:
         return RatingCell(STARS, float(len(signs[1])))

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from rejoinder.data.rating_cells import parse_word
 from rejoinder.data.rating_columns import fold_name
 
 NOT_NUMBERS = "ratings that are not numbers"
@@ -15,10 +16,6 @@ NOT_NUMBERS = "ratings that are not numbers"
 _RATING_KEYS = frozenset(
     "rating ratings feedback thumbs thumb thumbsup score scores stars userrating userfeedback userscore "
     "messagefeedback chatfeedback".split()
-)
-_UP = frozenset("up thumbsup thumbup 👍 good like liked upvote upvoted positive yes true helpful useful".split())
-_DOWN = frozenset(
-    "down thumbsdown thumbdown 👎 bad dislike disliked downvote downvoted negative no false unhelpful".split()
 )
 # The parts of a rating that is an object, the first that is there.
 _VALUES = ("value", "score", "rating", "thumbs", "feedback", "stars", "type", "label", "stringvalue")
@@ -50,9 +47,8 @@ def parse_value(value: Any) -> float | None:
         return _finite(value)
     if not isinstance(value, str):
         return None
-    word = fold_name(value)
-    if word in _UP or word in _DOWN:
-        return float(word in _UP)
+    if (word := parse_word(value)) is not None:
+        return word
     try:
         return _finite(float(value))
     except ValueError:
@@ -61,7 +57,7 @@ def parse_value(value: Any) -> float | None:
 
 def is_word(value: Any) -> bool:
     """Whether a rating is written as a word or a truth value."""
-    return isinstance(value, bool) or (isinstance(value, str) and fold_name(value) in _UP | _DOWN)
+    return isinstance(value, bool) or (isinstance(value, str) and parse_word(value) is not None)
 
 
 def _finite(number: float) -> float | None:
