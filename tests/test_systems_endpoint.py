@@ -199,21 +199,22 @@ def test_a_claude_is_asked_in_its_own_protocol_and_has_no_completions(monkeypatc
 # Where an endpoint is, and its key
 
 
-def sent_key(system: Callable[[str], Chat]) -> str | None:
+def sent_key(system: Callable[[str], Chat], question: Question) -> str | None:
     with served(prefers_long) as server:
-        system(server.url).score([Q2])
+        system(server.url).score([question])
         return server.headers[0].get("Authorization")
 
 
 def test_a_key_is_sent_where_it_belongs_and_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REJOINDER_JUDGE_KEY", SECRET)
     monkeypatch.setenv("REJOINDER_JUDGE_URL", "http://elsewhere.invalid/v1")
-    assert sent_key(lambda url: Chat("m", url)) is None
+    assert sent_key(lambda url: Chat("m", url), QUESTIONS[0]) is None
     monkeypatch.setenv("MY_KEY", "another-secret")
-    assert sent_key(lambda url: Chat("m", url, "MY_KEY")) == "Bearer another-secret"
+    # Another question: a second server at the port of the first would find its answer stored, and be sent nothing.
+    assert sent_key(lambda url: Chat("m", url, "MY_KEY"), Q2) == "Bearer another-secret"
     with served(prefers_long) as server:
         monkeypatch.setenv("REJOINDER_JUDGE_URL", server.url + "/")
-        Chat("m", server.url).score([Q2])
+        Chat("m1", server.url).score([Q2])
         Chat("m2").score([Q2])
         assert {headers["Authorization"] for headers in server.headers} == {f"Bearer {SECRET}"}
 
