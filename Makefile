@@ -70,8 +70,8 @@ mutate: $(VENV)/dev.stamp
 wheels: $(VENV)/dev.stamp
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist lab
-	for card in $(wildcard distributions/*/src/*/aptness/aptness.json); do \
-		$(BIN)/python -m build --wheel --no-isolation --outdir dist $${card%%/src/*} || exit 1; \
+	for project in $(wildcard weights/*/pyproject.toml); do \
+		$(BIN)/python -m build --wheel --no-isolation --outdir dist $$(dirname $$project) || exit 1; \
 	done
 
 # What is installed with rejoinder and what is in it, for tools that look for known problems (CycloneDX).

@@ -39,7 +39,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # as many processes as cores: threads o
 HAS_LAB = importlib.util.find_spec("rejoinder_lab") is not None
 # What is about both distributions: the docs, lists of everything, what users of both can type.
 _OF_BOTH = re.compile(
-    r"test_(docs|docs_shown|golden|fuzz)\.py|test_contract\.py::.*\[(grade|dynaeval|bert_ruber|usl_h|usr|adem|moverscore|ubleu)\b"
+    r"test_(docs|docs_shown|golden|fuzz)\.py|test_contract\.py::.*\[(grade|dynaeval|fed|bert_ruber|usl_h|usr|adem|moverscore|ubleu)\b"
     r"|test_languages\.py::test_the_languages_page|test_help\.py::test_(what_a_help_text|the_specs_that)"
     r"|test_planted_runs\.py::test_every_command|test_cli\.py::.*\[reproduc"
 )
@@ -90,14 +90,13 @@ def own_cache(caches: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def permissive_weights(monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The set of weights ``permissive`` of this checkout, as if it were installed."""
+def installed_set(weights: str) -> str:
+    """A set of weights by its name; the test is skipped where it comes with the lab and the lab is not installed."""
     from rejoinder.models import weight_sets
 
-    root = Path(__file__).parent.parent / "distributions" / "permissive" / "src" / "rejoinder_permissive"
-    sets = {weight_sets.PACKAGED: weight_sets.WEIGHTS, "permissive": root}
-    monkeypatch.setattr(weight_sets, "find_set", sets.get)
-    return root
+    if weight_sets.find_set(weights) is None:
+        pytest.skip("rejoinder-lab is not installed")
+    return weights
 
 
 @pytest.fixture

@@ -199,7 +199,7 @@ def test_the_package_knows_its_own_judge_as_it_is() -> None:
     assert SHIPPED.is_file()
 
 
-@pytest.mark.usefixtures("permissive_weights")
+@pytest.mark.usefixtures("installed_set")
 @pytest.mark.parametrize("weights", ["permissive", "research"])
 def test_the_judge_of_every_set_of_weights_has_been_measured(weights: WeightSet) -> None:
     with use_weights(weights):

@@ -408,7 +408,7 @@ def test_a_few_texts_are_shared_by_all_cores() -> None:
     assert len(_split_for_workers([np.arange(3), np.arange(3)], 2)) == 2
 
 
-@pytest.mark.usefixtures("permissive_weights")
+@pytest.mark.usefixtures("installed_set")
 @pytest.mark.parametrize("weights", ["permissive", "research"])
 def test_a_cosine_for_a_threshold_means_about_the_same_by_every_set_of_weights(weights: WeightSet) -> None:
     texts = [
@@ -426,7 +426,6 @@ def test_a_cosine_for_a_threshold_means_about_the_same_by_every_set_of_weights(w
     assert np.linalg.norm(encoder.encode(texts), axis=1) == pytest.approx(np.ones(len(texts)), abs=1e-5)
 
 
-@pytest.mark.usefixtures("permissive_weights")
 def test_only_an_encoder_whose_vectors_share_a_large_mean_is_centred() -> None:
     plain = load_encoder("aptness:permissive")
     centred = load_centred_encoder("aptness:permissive")
@@ -436,4 +435,3 @@ def test_only_an_encoder_whose_vectors_share_a_large_mean_is_centred() -> None:
     assert centred.truncated(["word " * 900, "word"]) == plain.truncated(["word " * 900, "word"]) == [True, False]
     (own,), (same,) = centred.encode_tokens(["Hello there."]), plain.encode_tokens(["Hello there."])
     assert own.tokens == same.tokens
-    assert not isinstance(load_centred_encoder("aptness:research"), CentredEncoder)

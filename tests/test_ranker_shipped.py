@@ -38,7 +38,7 @@ def test_the_files_of_the_ranker_are_those_of_its_card() -> None:
     card = cards.read_ranker_card(shipped_ranker_folder())
     cards.check_ranker_files(shipped_ranker_folder(), card)
     assert card.kind == "situated"
-    assert "CC-BY-NC-SA-4.0" in card.about["licence"]
+    assert card.about["licence"] == "CC-BY-SA-4.0"
     assert (shipped_ranker_folder() / "README.md").is_file()
 
 

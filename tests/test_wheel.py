@@ -28,6 +28,26 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(copy, tmp_path_factory.mktemp("dist"))
 
 
+SECOND = """
+[build-system]
+requires = ["setuptools>=77"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "own-weights"
+version = "1"
+
+[project.entry-points."rejoinder.weights"]
+research = "own_weights"
+
+[tool.setuptools.packages.find]
+where = ["src"]
+
+[tool.setuptools.package-data]
+own_weights = ["**/*"]
+"""
+
+
 @pytest.fixture(scope="module")
 def site(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of installed packages with rejoinder alone."""
@@ -45,22 +65,23 @@ def build(source: Path, out: Path) -> Path:
 
 def test_the_wheel_and_its_weights_stay_small(wheel: Path) -> None:
     assert wheel.stat().st_size < 100e6
-    for folder in (ROOT / "src" / "rejoinder" / "models" / "weights", *(ROOT / "distributions").glob("*/src")):
+    for folder in (ROOT / "src" / "rejoinder" / "models" / "weights", ROOT / "lab" / "src" / "rejoinder_lab"):
         assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 95 * 2**20, folder
 
 
 def test_a_second_distribution_brings_a_set_of_weights(site: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(ROOT / "distributions" / "permissive", tmp_path / "permissive")
-    package = copy / "src" / "rejoinder_permissive"
-    shutil.rmtree(package / "aptness", ignore_errors=True)
+    copy = tmp_path / "research"
+    package = copy / "src" / "own_weights"
     tiny_aptness.write(package / "aptness", seed=3)
+    (package / "__init__.py").touch()
+    (copy / "pyproject.toml").write_text(SECOND, encoding="utf-8")
     second = tmp_path / "second"
     zipfile.ZipFile(build(copy, tmp_path / "dist")).extractall(second)
     code = (
         f"import sys; sys.path[:] = [{str(site)!r}, {str(second)!r}, *(p for p in sys.path if 'src' not in p)]\n"
         "import rejoinder\n"
         f"assert rejoinder.__file__.startswith({str(site)!r})\n"
-        "print(rejoinder.aptness([['the cat sat']], ['dog ran fast'], weights='permissive'))\n"
+        "print(rejoinder.aptness([['the cat sat']], ['dog ran fast'], weights='research'))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 DISTRIBUTION = "rejoinder-lab"
 COMMANDS = frozenset(("reproduce", "train"))
-METRICS = frozenset(("adem", "bert_ruber", "dynaeval", "grade", "moverscore", "ubleu", "usl_h", "usr"))
+METRICS = frozenset(("adem", "bert_ruber", "dynaeval", "fed", "grade", "moverscore", "ubleu", "usl_h", "usr"))
+SYSTEMS = frozenset(("generator",))
 LISTS = frozenset(("reproductions",))
 # First-level names of ``rejoinder_lab``.
 NAMES = frozenset(

@@ -16,17 +16,9 @@ from rejoinder.types import Candidate, Dialogue, Question, Turn
 
 torch = pytest.importorskip("torch")
 
-from rejoinder_lab.training.generator.data import (  # noqa: E402
-    BatchLoader,
-    build_generator_examples,
-    make_generator_batches,
-    select_split_dialogues,
-)
-from rejoinder_lab.training.generator.recipe import GeneratorRecipe, train_generator  # noqa: E402
-
-from rejoinder.models.generator.model import load_generator, read_generator_card  # noqa: E402
-from rejoinder.models.generator.network import GeneratorNetwork, GeneratorShape, position_encoding  # noqa: E402
-from rejoinder.models.generator.text import (  # noqa: E402
+from rejoinder_lab.models.generator.model import load_generator, read_generator_card  # noqa: E402
+from rejoinder_lab.models.generator.network import GeneratorNetwork, GeneratorShape, position_encoding  # noqa: E402
+from rejoinder_lab.models.generator.text import (  # noqa: E402
     BEGIN,
     END,
     SPECIAL_TOKENS,
@@ -35,6 +27,13 @@ from rejoinder.models.generator.text import (  # noqa: E402
     TurnTokenizer,
     train_tokenizer,
 )
+from rejoinder_lab.training.generator.data import (  # noqa: E402
+    BatchLoader,
+    build_generator_examples,
+    make_generator_batches,
+    select_split_dialogues,
+)
+from rejoinder_lab.training.generator.recipe import GeneratorRecipe, train_generator  # noqa: E402
 
 ARCHES = ("gru", "lstm", "transformer")
 THINGS = ("soup", "tea", "bread", "rain", "the train", "a red bicycle", "my sister", "the old garden")

@@ -332,7 +332,7 @@ def test_the_score_is_the_logistic_function_of_the_weighted_pair_vector() -> Non
 @shipped
 def test_the_shipped_weights_say_where_they_come_from() -> None:
     about = cards.read_idk_card(weights_folder("idk")).about
-    assert about["licence"] == "CC-BY-NC-SA-4.0"
+    assert about["licence"] == "CC-BY-SA-4.0"
     assert about["recipe"] == {
         "mode": "paper",
         "negative": "idk",
@@ -342,13 +342,13 @@ def test_the_shipped_weights_say_where_they_come_from() -> None:
         "seed": 0,
         "contexts": 3_750,
     }
-    assert about["data"] == {"corpus": "cornell", "split": "train", "contexts": 3_750}
+    assert about["data"] == {"corpus": "chitchat", "split": "train", "contexts": 3_750}
 
 
 @shipped
 def test_a_long_pair_is_counted_as_cut() -> None:
     metric = rejoinder.parse("idk")
-    long = Item("i", (Turn("word " * 200),))
+    long = Item("i", (Turn("word " * 400),))
     short = Item("j", (Turn("word"),))
     assert metric.cut([Pair(long, Response("r", "i", "s", "ok")), Pair(short, Response("q", "j", "s", "ok"))]) == [
         True,

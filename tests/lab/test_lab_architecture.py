@@ -19,10 +19,11 @@ import rejoinder
 from rejoinder import lab
 from rejoinder.cli._help import command_names
 from rejoinder.errors import RejoinderError
+from rejoinder.systems import system_names
 
 ROOT = Path(rejoinder_lab.__file__).parent
 # From what knows nothing to what knows everything.
-LAYERS = ("models", "metrics", "training", "papers", "cli")
+LAYERS = ("models", "metrics", "systems", "training", "papers", "cli")
 # What commands and metrics are made of; the underscore keeps these modules out of the registries.
 SHARED = ("rejoinder.cli._help", "rejoinder.cli._options", "rejoinder.metrics._")
 
@@ -65,6 +66,7 @@ def test_the_core_knows_what_is_in_the_lab() -> None:
     assert set(rejoinder_lab.__all__) == lab.NAMES
     assert set(command_names()) >= lab.COMMANDS
     assert set(rejoinder.metric_names()) >= lab.METRICS
+    assert set(system_names()) >= lab.SYSTEMS
     assert rejoinder.list_("reproductions").rows
 
 

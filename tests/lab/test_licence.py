@@ -70,7 +70,7 @@ def test_the_bill_of_materials_has_libraries_and_weights_with_licences() -> None
     assert by_name["numpy"]["purl"].startswith("pkg:pypi/numpy@")
     assert by_name["numpy"]["scope"] == "required"
     assert by_name["aptness"]["type"] == "machine-learning-model"
-    assert by_name["aptness"]["licenses"] == [{"expression": "CC-BY-NC-SA-4.0"}]
+    assert by_name["aptness"]["licenses"] == [{"expression": "CC-BY-SA-4.0"}]
     assert all(component["licenses"] for component in bill["components"])
     refs = {component["bom-ref"] for component in bill["components"]} | {bill["metadata"]["component"]["bom-ref"]}
     assert len(refs) == len(bill["components"]) + 1

@@ -64,8 +64,9 @@ def test_a_page_names_the_models_behind_its_figures_with_licence_and_digest(
         rejoinder.score(["Fine."], contexts=[["How are you?"]], metrics=["idk", "length"])
         return Reproduction("tiny", "Tiny", [Figure("t", "r", "c", None, 0.5)])
 
-    monkeypatch.setattr(papers, "load_reproduction", lambda name: SimpleNamespace(reproduce=measure))
-    made = papers.reproduce("tiny")
+    module = SimpleNamespace(reproduce=measure, __name__="rejoinder_lab.papers.idk.idk")
+    monkeypatch.setattr(papers, "load_reproduction", lambda name: module)
+    made = papers.reproduce("idk")
     assert [(use.name, use.weights) for use in made.models] == [("aptness", "research"), ("idk", "research")]
     write_reproduction(made, tmp_path)
     (line,) = [line for line in (tmp_path / "tiny.md").read_text().splitlines() if line.startswith("Models")]

@@ -340,9 +340,9 @@ def test_questions_without_statements_or_flags_train_a_situated_ranker_too(
 def test_a_reader_with_fewer_layers_and_what_cannot_be_read_so() -> None:
     whole = open_ranker_start(RankerRecipe()).reader.trunk
     few = open_ranker_start(RankerRecipe(layers=2)).reader.trunk
-    assert (len(whole.encoder.layer), len(few.encoder.layer), few.config.num_hidden_layers) == (6, 2, 2)
+    assert (len(whole.encoder.layer), len(few.encoder.layer), few.config.num_hidden_layers) == (12, 2, 2)
     assert torch.equal(few.encoder.layer[1].output.dense.weight, whole.encoder.layer[1].output.dense.weight)
-    with pytest.raises(InputError, match="has 6 layers; choose 1 to 6 of them, not 7"):
-        open_ranker_start(RankerRecipe(layers=7))
+    with pytest.raises(InputError, match="has 12 layers; choose 1 to 12 of them, not 13"):
+        open_ranker_start(RankerRecipe(layers=13))
     with pytest.raises(InputError, match="only the embedded encoder can be read with fewer layers, not hf:mpnet"):
         open_ranker_start(RankerRecipe(encoder="hf:mpnet", layers=2))

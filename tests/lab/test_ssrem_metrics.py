@@ -188,7 +188,7 @@ def test_the_shipped_scorers_are_small_and_know_a_fitting_reply(kind: Any) -> No
     assert (place / "README.md").is_file()
     card = open_scorer(kind).card
     assert card.encoder == "aptness"
-    assert card.about["licence"] == "CC-BY-NC-SA-4.0"
+    assert card.about["licence"] == "CC-BY-SA-4.0"
     context = ["Shall we go to the cinema tonight?", "Yes, what is on?"]
     given = [
         pair("There is a new film with Tom Hanks.", context=tuple(context)),

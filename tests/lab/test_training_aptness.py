@@ -26,7 +26,8 @@ from rejoinder.errors import InputError, RejoinderError
 from rejoinder.files import sha256_of
 from rejoinder.models.aptness import card as aptness_card
 from rejoinder.models.catalog.entries import MODELS
-from rejoinder.models.catalog.manifest import is_model_available, model_folder
+from rejoinder.models.catalog.manifest import is_model_available
+from rejoinder.models.weight_sets import weights_folder
 from rejoinder.types import Dialogue, Item, Record, Turn
 
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
@@ -174,8 +175,8 @@ def test_a_recipe_is_scaled_in_its_steps_and_sizes_only() -> None:
 
 
 @pytest.mark.skipif(not is_model_available(MODELS["aptness"]), reason="the weights of aptness are not in the package")
-def test_the_shipped_networks_were_made_by_the_recipe_as_it_stands() -> None:
-    told = aptness_card.read_aptness_card(model_folder(MODELS["aptness"])).about["recipe"]
+def test_the_research_networks_were_made_by_the_recipe_as_it_stands() -> None:
+    told = aptness_card.read_aptness_card(weights_folder("aptness", "research")).about["recipe"]
     mine = json.loads(json.dumps(asdict(AptnessRecipe())))
     for key in ("seed", "corpora"):  # given on the command line
         del told[key], mine[key]

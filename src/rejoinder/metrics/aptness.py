@@ -26,7 +26,7 @@ class Aptness(Metric):
 
     ``model='bi'`` encodes each turn on its own (fast), ``'cross'`` reads context and reply together (more accurate),
     ``'both'`` combines them. ``folder`` is a folder with networks of your own, ``weights`` a set of shipped ones:
-    ``'research'`` or ``'permissive'`` (by default that of the package). ``'large'`` is a language model with an
+    ``'permissive'`` or ``'research'`` (by default that of the package). ``'large'`` is a language model with an
     adapter, which is installed or in ``folder``; it needs torch. NaN without a context.
     """
 
@@ -106,7 +106,7 @@ def aptness(
     - ``contexts``: one per response: a list of turns, oldest first, or a single turn.
     - ``responses``: the replies.
     - ``model``: ``bi``, ``cross`` or ``both``, or ``large`` if its adapter is installed.
-    - ``weights``: a set of weights, ``research`` or ``permissive``; by default that of the package.
+    - ``weights``: a set of weights, ``permissive`` or ``research``; by default that of the package.
 
     >>> import rejoinder
     >>> apt, odd = rejoinder.aptness([["How are you?"]] * 2, ["Fine, and you?", "Bananas are yellow."])

@@ -17,8 +17,7 @@ class Idk(Metric):
     """The probability that a reply is a true one rather than "i don't know.", by logistic regression.
 
     The regression uses the joint vector of context and reply. ``folder`` is a model of your own (``rejoinder train
-    idk``), ``weights`` a set of shipped ones, ``'research'`` or ``'permissive'``; by default the one in the package is
-    used. NaN without a context.
+    idk``), ``weights`` a set of shipped ones: ``'permissive'``, the default, or ``'research'``. NaN without a context.
     """
 
     folder: str | None = None

@@ -11,8 +11,8 @@ from rejoinder.metrics._speaker_scoring import ReferencedMetric
 class Ruber(ReferencedMetric):
     """How well a reply fits its context and the best reference, by RUBER's network trained on random negatives.
 
-    ``folder`` is a scorer of your own (``rejoinder train ruber``), ``weights`` a set of shipped ones, ``'research'`` or
-    ``'permissive'``; by default the package's is used. ``mix`` is one of the paper's four: mean, min, max, geometric.
+    ``folder`` is a scorer of your own (``rejoinder train ruber``), ``weights`` a set of shipped ones:
+    ``'permissive'``, the default, or ``'research'``. ``mix`` is one of the paper's four: mean, min, max, geometric.
     NaN without references: ``ruber_f`` is the part that needs none.
     """
 

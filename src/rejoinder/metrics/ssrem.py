@@ -11,8 +11,8 @@ from rejoinder.metrics._speaker_scoring import ReferencedMetric
 class Ssrem(ReferencedMetric):
     """How well a reply fits its context and the best reference, by a scorer that knows speakers' other utterances.
 
-    ``folder`` is a scorer of your own (``rejoinder train ssrem``), ``weights`` a set of shipped ones, ``'research'`` or
-    ``'permissive'``; by default the package's is used. ``reference`` is the metric that compares reply and reference,
+    ``folder`` is a scorer of your own (``rejoinder train ssrem``), ``weights`` a set of shipped ones:
+    ``'permissive'``, the default, or ``'research'``. ``reference`` is the metric that compares reply and reference,
     ``mix`` how the two scores are combined: mean, min, max, geometric. NaN without references: ``ssrem_f`` is the part
     that needs none.
     """

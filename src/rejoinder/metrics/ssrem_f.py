@@ -11,8 +11,8 @@ from rejoinder.metrics._speaker_scoring import UnreferencedMetric
 class SsremF(UnreferencedMetric):
     """How well a reply fits its context: the part of ``ssrem`` that needs no reference, from 0 to 1.
 
-    ``folder`` is a scorer of your own (``rejoinder train ssrem``), ``weights`` a set of shipped ones, ``'research'`` or
-    ``'permissive'``; by default the package's is used. NaN without a context.
+    ``folder`` is a scorer of your own (``rejoinder train ssrem``), ``weights`` a set of shipped ones:
+    ``'permissive'``, the default, or ``'research'``. NaN without a context.
     """
 
     citation = "Bak and Oh 2020, Speaker Sensitive Response Evaluation Model"

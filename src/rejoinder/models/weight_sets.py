@@ -1,8 +1,8 @@
 """Sets of weights: the same models trained on other data, chosen by name.
 
-One set is part of this package. Another comes as a distribution of its own (``rejoinder-permissive``), which names its
-Python package at the entry point ``rejoinder.weights``; that package has one folder per model, like ``WEIGHTS`` here,
-and none of its code is run. ``REJOINDER_WEIGHTS`` chooses the default set for everything. Signatures contain the digest
+One set is part of this package. Others come with other distributions (``research`` with ``rejoinder-lab``). Each names
+a Python package at the entry point ``rejoinder.weights``, which has one folder per model, like ``WEIGHTS`` here, and
+none of its code is run. ``REJOINDER_WEIGHTS`` chooses the default set for everything. Signatures contain the digest
 of the weights, so that another set is another signature, whatever chose it.
 """
 
@@ -24,9 +24,10 @@ from rejoinder.entry_points import find_entry_points
 from rejoinder.errors import RejoinderError, SpecError
 from rejoinder.spec import check_choice
 
-WeightSet: TypeAlias = Literal["research", "permissive"]
+WeightSet: TypeAlias = Literal["permissive", "research"]
 WEIGHT_SETS: tuple[WeightSet, ...] = get_args(WeightSet)
-PACKAGED: WeightSet = "research"  # the set in this package, and the default
+PACKAGED: WeightSet = "permissive"  # the set in this package, and the default
+DISTRIBUTIONS = {"permissive": "rejoinder", "research": "rejoinder-lab", "large": "rejoinder-large"}
 WEIGHTS = Path(__file__).parent / "weights"
 LARGE = "large"  # a set of its own: the adapter of aptness(model='large'), whatever the default set is
 SHARED = ("comet", "statements")  # in WEIGHTS, but of no set: the same whichever is used
@@ -90,8 +91,8 @@ def weights_folder(model: str, weights: WeightSet | None = None) -> Path:
     folder = find_set(name)
     if folder is None:
         raise WeightsMissingError(
-            f"the weights {name!r} are not installed; they come in the distribution rejoinder-{name} "
-            "(docs/aptness.md says whether it is published), or name your own with the parameter folder"
+            f"the weights {name!r} are not installed; they come in the distribution {DISTRIBUTIONS[name]} "
+            "(docs/aptness.md says more), or name your own with the parameter folder"
         )
     if name != PACKAGED and not (folder / model).is_dir():
         raise WeightsMissingError(

@@ -230,7 +230,7 @@ def list_(what: str) -> Table:
 def weights_table() -> Table:
     """The sets of shipped weights: whether each is installed, what it has, under which licences."""
     from rejoinder.model_use import format_licence
-    from rejoinder.models.weight_sets import LARGE, PACKAGED, VARIABLE, WEIGHT_SETS, default_set, list_weights
+    from rejoinder.models.weight_sets import DISTRIBUTIONS, LARGE, VARIABLE, WEIGHT_SETS, default_set, list_weights
 
     rows: list[list[Cell]] = []
     for name in (*WEIGHT_SETS, LARGE):
@@ -238,11 +238,11 @@ def weights_table() -> Table:
         by_licence: dict[str, list[str]] = {}
         for model, licence in models.items():
             by_licence.setdefault(format_licence(licence), []).append(model)
-        package = "rejoinder" if name == PACKAGED else f"rejoinder-{name}"
+        package = f"Python package {DISTRIBUTIONS[name]}"
         for licence, which in by_licence.items():
-            rows.append([name, "yes", licence, ", ".join(which), f"Python package {package}"])
+            rows.append([name, "yes", licence, ", ".join(which), package])
         if not models:
-            rows.append([name, "no", None, None, f"Python package {package}"])
+            rows.append([name, "no", None, None, package])
     notes = [
         f"{default_set()} is used where a metric names none (weights='SET'); set {VARIABLE} to choose for everything.",
         f"{LARGE} is the adapter of aptness(model='{LARGE}').",

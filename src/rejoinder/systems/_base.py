@@ -11,7 +11,9 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
+from rejoinder import lab
 from rejoinder import spec as specs
+from rejoinder.entry_points import EntryPoint
 from rejoinder.errors import SpecError, nearest
 from rejoinder.metric import metric_names
 from rejoinder.registry import Registry, defined_class
@@ -63,7 +65,16 @@ class System:
         return specs.format_spec(type(self).__module__.rpartition(".")[2], self)
 
 
-_REGISTRY = Registry("rejoinder.systems", "system", defined_class(System))
+def _load_entry_point(entry: EntryPoint) -> type[System]:
+    cls = entry.load()
+    if not (isinstance(cls, type) and issubclass(cls, System)):
+        raise SpecError(f"the entry point {entry.name!r} of {entry.value} is not a System")
+    return cls
+
+
+_REGISTRY = Registry(
+    "rejoinder.systems", "system", defined_class(System), from_entry_point=_load_entry_point, in_lab=lab.SYSTEMS
+)
 
 
 def system_names() -> list[str]:
@@ -93,7 +104,7 @@ def parse_system(text: str) -> System:
     if text.strip().partition("(")[0].partition(":")[0].endswith(".py"):
         return specs.construct(system_class("function"), specs.Spec("function", {"path": text.strip()}))
     typed = specs.parse_spec(text, "system")
-    if typed.name in system_names():
+    if typed.name in system_names() or typed.name in lab.SYSTEMS:
         return specs.construct(system_class(typed.name), typed)
     if typed.name in metric_names():
         return specs.construct(system_class("metric"), specs.Spec("metric", {"spec": text.strip()}))

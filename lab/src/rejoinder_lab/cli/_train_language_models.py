@@ -67,7 +67,7 @@ def generator(
     training is stopped, run the same command again to continue. Test the result with
     rejoinder select SET --system generator:FOLDER.
     """
-    from rejoinder.models.generator.shape import GeneratorShape
+    from rejoinder_lab.models.generator.shape import GeneratorShape
     from rejoinder_lab.training.recipes import GeneratorRecipe
     from rejoinder_lab.training.train import train
 

@@ -18,6 +18,7 @@ from rejoinder.errors import SpecError, nearest
 from rejoinder.model_use import record_models
 from rejoinder.registry import Registry
 from rejoinder_lab.papers.base import Reproduction
+from rejoinder_lab.papers.requirements import Requirements, use_paper_weights
 
 if TYPE_CHECKING:
     from rejoinder_lab.papers.requirements import MissingPart
@@ -43,7 +44,7 @@ def reproduce(
     >>> [(figure.published, figure.measured) for figure in reproduction.figures]
     """
     options = check_options(name, metrics, adapt, answers)
-    with record_models() as used:
+    with use_paper_weights(_find_requirements(name)[1].weights), record_models() as used:
         reproduction: Reproduction = load_reproduction(name).reproduce(**options)
     return replace(reproduction, models=tuple(used))
 
@@ -84,12 +85,17 @@ def load_reproduction(name: str) -> ModuleType:
 
 def list_missing_parts(name: str) -> list[MissingPart]:
     """Return the datasets, models and stored answers that a reproduction needs and this machine lacks."""
-    from rejoinder_lab.papers.requirements import Requirements, find_missing_parts
+    from rejoinder_lab.papers.requirements import find_missing_parts
 
+    return find_missing_parts(*_find_requirements(name))
+
+
+def _find_requirements(name: str) -> tuple[str, Requirements]:
+    """Return the folder of a reproduction, below this one, and what it requires."""
     folder = load_reproduction(name).__name__.rpartition(".")[0]
     requirements = getattr(importlib.import_module(folder), "REQUIREMENTS", {})
     paper = folder.removeprefix(f"{__name__}.").replace(".", "/")
-    return find_missing_parts(paper, requirements.get(name.replace("-", "_"), Requirements()))
+    return paper, requirements.get(name.replace("-", "_"), Requirements())
 
 
 def _module_paths() -> dict[str, str]:

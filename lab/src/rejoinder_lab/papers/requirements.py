@@ -7,7 +7,9 @@ A paper's folder names it beside ``REPRODUCTIONS``::
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,6 +17,7 @@ from rejoinder.data.dataset import missing_file_hint
 from rejoinder.data.datasets import datasets_under
 from rejoinder.models.catalog.entries import find_model
 from rejoinder.models.catalog.manifest import ModelMissingError, is_model_available
+from rejoinder.models.weight_sets import VARIABLE, WeightSet
 from rejoinder.paths import data_home
 from rejoinder_lab.papers.stored_answers import find_stored_answers
 
@@ -26,12 +29,15 @@ class Requirements:
     - ``datasets`` and ``models``: without one of them, nothing is measured.
     - ``row_models``: without one of them, some rows are not measured.
     - ``answers``: stored answers, one file per row or group of rows; without one, these rows are not measured.
+    - ``weights``: the set of weights that its figures stand on; None for the default set. Where a user has set
+      ``REJOINDER_WEIGHTS``, that one is used instead.
     """
 
     datasets: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     row_models: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
+    weights: WeightSet | None = None
 
 
 class MissingPart(NamedTuple):
@@ -69,3 +75,16 @@ def _find_missing_datasets(requirements: Requirements) -> Iterator[MissingPart]:
         if (first := next(absent, None)) is not None:
             remedy = missing_file_hint(*first).replace(f"data get {first[0].name}", f"data get {name}")
             yield MissingPart("dataset", name, remedy, True)
+
+
+@contextmanager
+def use_paper_weights(weights: WeightSet | None = "research") -> Iterator[None]:
+    """Use a set within a block, in processes that start there too, unless the user has chosen one for everything."""
+    if weights is None or os.environ.get(VARIABLE):
+        yield
+        return
+    os.environ[VARIABLE] = weights
+    try:
+        yield
+    finally:
+        del os.environ[VARIABLE]

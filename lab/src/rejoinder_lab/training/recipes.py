@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from rejoinder.data.questions import WHOLE
-from rejoinder.models.generator.shape import GeneratorShape
-from rejoinder.models.generator.text import GeneratorLimits
 from rejoinder.models.ranker.card import EMBEDDED, RankerKind, StatementReadingRule
 from rejoinder.models.ranker.rows import RankerLimits
+from rejoinder_lab.models.generator.shape import GeneratorShape
+from rejoinder_lab.models.generator.text import GeneratorLimits
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from rejoinder.data.inputs import DEFAULT_CORPORA, PERMISSIVE_CORPORA, Input, re
 from rejoinder.data.knowledge import find_knowledge_files, read_triples
 from rejoinder.data.seeds import read_seeds
 from rejoinder.errors import InputError
-from rejoinder.models.generator.shape import GeneratorShape
 from rejoinder.models.ranker.card import EMBEDDED
 from rejoinder.models.speaker.network import Kind
 from rejoinder.types import Question
+from rejoinder_lab.models.generator.shape import GeneratorShape
 from rejoinder_lab.training.heads.adem import train_adem
 from rejoinder_lab.training.heads.bert_ruber import train_bert_ruber
 from rejoinder_lab.training.heads.usl_h import train_usl_h
@@ -102,7 +102,7 @@ def _train_dynaeval(job: TrainingJob) -> Any:
 
 
 def _train_generator(job: TrainingJob, vocabulary: str | Path | None = None, snapshots: Sequence[int] = ()) -> Any:
-    from rejoinder.models.generator.model import CARD_FILE, TOKENIZER, read_generator_card
+    from rejoinder_lab.models.generator.model import CARD_FILE, TOKENIZER, read_generator_card
     from rejoinder_lab.training.generator.checkpoint import NOTE
     from rejoinder_lab.training.generator.recipe import train_generator
 

@@ -23,7 +23,8 @@ from rejoinder.models.base import Encoder, Side, Vectors
 from rejoinder.models.card import check_model_files, read_model_card, write_small_model
 from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.models.tensors import read_tensors
-from rejoinder_lab.models.shipped import SET, WEIGHTS, shipped_folder
+from rejoinder.models.weight_sets import WeightSet, default_set, use_weights
+from rejoinder_lab.models.shipped import SET, WEIGHTS
 
 CARD_FILE, TENSORS = "head.json", "weights.safetensors"
 FORMAT = 1
@@ -88,10 +89,11 @@ def write_head(folder: Path, card: HeadCard, weights: Mapping[str, Array]) -> He
 
 
 def open_head(kind: HeadKind, folder: str | Path | None = None) -> Head:
-    """Open the head of a folder, by default the one in the package; raise if its files or encoder do not match."""
-    location = shipped_folder(kind) if folder is None else Path(folder)
+    """Open the head of a folder, by default the one in the lab; raise if its files or encoder do not match."""
+    location = WEIGHTS / kind if folder is None else Path(folder)
     path = location / CARD_FILE
-    head = _open_cached(kind, location, path.stat().st_mtime_ns if path.is_file() else 0)
+    with use_weights(SET if location.parent == WEIGHTS else None):
+        head = _open_cached(kind, location, path.stat().st_mtime_ns if path.is_file() else 0, default_set())
     record_use(
         ModelUse.of(
             kind,
@@ -104,7 +106,7 @@ def open_head(kind: HeadKind, folder: str | Path | None = None) -> Head:
 
 
 @lru_cache(maxsize=8)
-def _open_cached(kind: HeadKind, folder: Path, changed: int) -> Head:
+def _open_cached(kind: HeadKind, folder: Path, changed: int, weight_set: WeightSet) -> Head:
     card = read_head_card(folder, kind)
     encoder = load_encoder(card.encoder)
     digests = card.features, card.weights

@@ -4,5 +4,7 @@ from rejoinder_lab.papers.requirements import Requirements
 
 REPRODUCTIONS = ("chosen",)
 REQUIREMENTS = {
-    "chosen": Requirements(datasets=("chosen", "dailydialog", "corpus/dialogues"), row_models=("glove-6b-50d",)),
+    "chosen": Requirements(
+        datasets=("chosen", "dailydialog", "corpus/dialogues"), row_models=("glove-6b-50d",), weights="research"
+    ),
 }

@@ -89,7 +89,7 @@ def read_request(path: Path) -> LossRequest:
 
 def ask_network(folder: Path, request: LossRequest, device: str | None = None) -> tuple[SystemLosses, list[str]]:
     """Return the losses of the network in a folder, after contexts and after an empty one, and its greedy replies."""
-    from rejoinder.models.generator.model import load_generator
+    from rejoinder_lab.models.generator.model import load_generator
 
     generator = load_generator(folder, device)
     empty = [("",)] * len(request.contexts)

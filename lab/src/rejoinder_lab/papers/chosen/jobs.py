@@ -29,6 +29,7 @@ from rejoinder_lab.papers.chosen.answers import (
 from rejoinder_lab.papers.chosen.ladders import STEPS, list_network_folders, train_all_networks
 from rejoinder_lab.papers.chosen.measures import score_network_replies
 from rejoinder_lab.papers.chosen.stored import CandidateKind, StoredLosses, read_stored_losses, write_stored_losses
+from rejoinder_lab.papers.requirements import use_paper_weights
 
 FILE = click.Path(path_type=Path)
 METRICS = {
@@ -144,4 +145,5 @@ def _report(line: str) -> None:
 
 
 if __name__ == "__main__":
-    jobs()
+    with use_paper_weights():
+        jobs()

@@ -5,6 +5,8 @@ from rejoinder_lab.papers.requirements import Requirements
 REPRODUCTIONS = ("idk",)
 REQUIREMENTS = {
     "idk": Requirements(
-        datasets=("idk", "usr", "fed/turn", "corpus/dialogues"), row_models=("glove-6b-50d", "smollm2-135m")
+        datasets=("idk", "usr", "fed/turn", "corpus/dialogues"),
+        row_models=("glove-6b-50d", "smollm2-135m"),
+        weights="research",
     ),
 }

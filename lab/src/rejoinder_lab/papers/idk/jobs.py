@@ -29,6 +29,7 @@ from rejoinder_lab.papers.idk.rows import read_test_rows, read_valid_rows
 from rejoinder_lab.papers.idk.stored import FILE, add_stored_runs, store_scores
 from rejoinder_lab.papers.idk.variants import SEEDS, SETS
 from rejoinder_lab.papers.own.relevance.rows import RelevanceRows
+from rejoinder_lab.papers.requirements import use_paper_weights
 from rejoinder_lab.training.idk import DEFAULT_CONTEXTS
 
 _OUTPUT = click.option("-o", "--output", type=click.Path(path_type=Path), default=FILE, help="The file to write.")
@@ -168,4 +169,5 @@ def _read_all_rows() -> list[RelevanceRows]:
 
 
 if __name__ == "__main__":
-    commands()
+    with use_paper_weights():
+        commands()

@@ -13,7 +13,6 @@ import orjson
 
 from rejoinder.files import sha256_of_bytes
 from rejoinder.metric import NAN, Row
-from rejoinder.metrics.fed import Fed, conversation_turns
 from rejoinder.metrics.norm_prob import NormProb
 from rejoinder.models.language_model.likelihood import continued_log_probabilities
 from rejoinder.models.language_model.model import LanguageModel
@@ -21,6 +20,7 @@ from rejoinder.models.language_model.prompt_format import context_ids
 from rejoinder.models.language_model.sentence_end import model_batch_limits
 from rejoinder.scoring import compute
 from rejoinder.types import Pair
+from rejoinder_lab.metrics.fed import Fed, conversation_turns
 
 _AT_ONCE = 128  # replies whose results are noted together
 NORM_PROB = NormProb(per="reply")

@@ -28,6 +28,7 @@ from rejoinder.augmentation.store import cached_back_translation
 from rejoinder.errors import InputError
 from rejoinder.paths import cache_home
 from rejoinder.types import Turn
+from rejoinder_lab.papers.requirements import use_paper_weights
 from rejoinder_lab.papers.scarce.proposals import RETRIEVAL, list_adaptations
 from rejoinder_lab.papers.scarce.sets import BACK_TRANSLATION
 
@@ -221,4 +222,5 @@ def _store(most: int, path: Path | None) -> None:
 
 
 if __name__ == "__main__":
-    program()
+    with use_paper_weights():
+        program()

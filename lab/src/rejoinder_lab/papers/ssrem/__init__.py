@@ -4,6 +4,6 @@ from rejoinder_lab.papers.requirements import Requirements
 
 REPRODUCTIONS = ("speakers", "ssrem")
 REQUIREMENTS = {
-    "speakers": Requirements(datasets=("corpus/dialogues",), models=("glove-6b-50d", "minilm")),
-    "ssrem": Requirements(),  # from stored scores; tables of rated replies say which sets they lack
+    "speakers": Requirements(datasets=("corpus/dialogues",), models=("glove-6b-50d", "minilm"), weights="research"),
+    "ssrem": Requirements(weights="research"),  # from stored scores; tables of rated replies say which sets they lack
 }

@@ -16,6 +16,7 @@ from rejoinder.data.datasets import read_dataset
 from rejoinder.errors import InputError, RejoinderError
 from rejoinder.models.speaker.vectors import open_turn_encoder
 from rejoinder.types import Dialogue
+from rejoinder_lab.papers.requirements import use_paper_weights
 from rejoinder_lab.papers.ssrem import speakers
 from rejoinder_lab.papers.ssrem.example import answer_example, read_example
 from rejoinder_lab.papers.ssrem.rows import answer_ratings
@@ -136,6 +137,7 @@ def read_dialogues() -> list[Dialogue]:
 
 if __name__ == "__main__":
     try:
-        commands()
+        with use_paper_weights():
+            commands()
     except RejoinderError as problem:
         raise SystemExit(f"error: {problem}") from None

@@ -15,5 +15,6 @@ REQUIREMENTS = {
             "cross",
             "cross-own",
         ),
+        weights="research",
     ),
 }

@@ -25,6 +25,7 @@ import click
 import orjson
 
 from rejoinder.errors import RejoinderError
+from rejoinder_lab.papers.requirements import use_paper_weights
 from rejoinder_lab.papers.stored_answers import stored_answers_path
 from rejoinder_lab.papers.sugar import answers
 from rejoinder_lab.papers.sugar.rankers import TRIAL_FOLDS, VARIANTS, RankerJob, RankerVariant, list_ranker_jobs
@@ -215,4 +216,5 @@ def answers_path(folder: Path, job: RankerJob) -> Path:
 
 
 if __name__ == "__main__":
-    commands()
+    with use_paper_weights():
+        commands()

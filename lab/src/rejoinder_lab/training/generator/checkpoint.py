@@ -14,7 +14,7 @@ from rejoinder.files import put_in_place
 from rejoinder.models.tensors import read_tensors, write_tensors
 
 if TYPE_CHECKING:
-    from rejoinder.models.generator.network import GeneratorNetwork
+    from rejoinder_lab.models.generator.network import GeneratorNetwork
 
 ARRAYS, NOTE = "checkpoint.safetensors", "checkpoint.json"
 

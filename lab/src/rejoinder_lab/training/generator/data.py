@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rejoinder.errors import InputError
-from rejoinder.models.generator.text import BEGIN, END, PADDING, TurnTokenizer
 from rejoinder.types import Dialogue
+from rejoinder_lab.models.generator.text import BEGIN, END, PADDING, TurnTokenizer
 
 Numbers = NDArray[np.int64]
 

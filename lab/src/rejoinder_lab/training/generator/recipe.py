@@ -18,10 +18,10 @@ from torch.nn import functional
 
 from rejoinder.errors import InputError
 from rejoinder.models.device import count_threads, training_device
-from rejoinder.models.generator.model import save_generator
-from rejoinder.models.generator.network import GeneratorNetwork
-from rejoinder.models.generator.text import PADDING, TurnTokenizer, train_tokenizer
 from rejoinder.types import Dialogue
+from rejoinder_lab.models.generator.model import save_generator
+from rejoinder_lab.models.generator.network import GeneratorNetwork
+from rejoinder_lab.models.generator.text import PADDING, TurnTokenizer, train_tokenizer
 from rejoinder_lab.training.generator.checkpoint import GeneratorTrainingState, resume_checkpoint, save_checkpoint
 from rejoinder_lab.training.generator.data import (
     BatchLoader,

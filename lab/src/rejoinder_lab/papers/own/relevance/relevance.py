@@ -42,11 +42,11 @@ from rejoinder_lab.papers.own.relevance.tables import (
 from rejoinder_lab.papers.own.relevance.teachers import add_teacher_scores
 
 SUMMARY = "relevance metrics on six rated sets (IDK, Tables 2 to 4; Gupta's 500): macro average, worst set, sensitivity"
-# The set of weights for commercial use, which is a distribution of its own.
-PERMISSIVE_SPECS = (
-    "aptness(weights='permissive')",
-    "aptness(weights='permissive', model='bi')",
-    "aptness(weights='permissive', model='cross')",
+# The set of weights that comes with the lab.
+RESEARCH_SPECS = (
+    "aptness(weights='research')",
+    "aptness(weights='research', model='bi')",
+    "aptness(weights='research', model='cross')",
 )
 # What is measured where nothing is named. Only Gupta's replies have references; a new metric is one more spec.
 SPECS = (
@@ -58,7 +58,7 @@ SPECS = (
     "aptness",
     "aptness(model='bi')",
     "aptness(model='cross')",
-    *PERMISSIVE_SPECS,
+    *RESEARCH_SPECS,
     "grade",
     "dynaeval",
     "bert_ruber(part='unreferenced')",

@@ -1,1 +1,0 @@
-"""Weights for rejoinder that were trained only on corpora whose licences allow commercial use: one folder per model."""

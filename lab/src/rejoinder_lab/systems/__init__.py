@@ -1,0 +1,1 @@
+"""Systems that come with the lab: one per file, by entry points."""
