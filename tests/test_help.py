@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -14,6 +16,8 @@ from click.testing import CliRunner
 from rejoinder.cli import _help, program
 from rejoinder.data.datasets import datasets_under
 from rejoinder.metric import parse
+from rejoinder.selection.settings import SelectionSettings
+from rejoinder.situation.settings import SituationSettings
 
 CONTEXT = click.Context(program, info_name="rejoinder")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
@@ -66,6 +70,15 @@ def test_what_a_help_text_names_is_there(name: str) -> None:
         assert any(option in one.opts and not getattr(one, "is_flag", False) for one in params_of(name, *others))
     for dataset in re.findall(r"dataset:([a-z0-9_]+(?:/[a-z0-9_]+)*)", text):
         assert dataset == "knowledge" or datasets_under(dataset)  # files of another kind, see docs/augmenting.md
+
+
+@pytest.mark.parametrize(("name", "settings"), [("build", SelectionSettings), ("situate build", SituationSettings)])
+def test_every_setting_with_a_help_text_is_an_option_with_the_same_default(name: str, settings: Any) -> None:
+    options = {one.name: one for one in params_of(name) if isinstance(one, click.Option)}
+    for field in dataclasses.fields(settings):
+        if "help" in field.metadata:
+            assert options[field.name].help == field.metadata["help"]
+            assert options[field.name].get_default(CONTEXT) == field.default
 
 
 @pytest.mark.parametrize("name", [name for name, one in COMMANDS.items() if isinstance(one, click.Group)])

@@ -17,8 +17,7 @@ import rejoinder
 from rejoinder.data.collection import from_lists
 from rejoinder.probes.occlusion import explain_pair, make_pair
 from rejoinder.server.api.app import VERBS
-from rejoinder.server.api.request_schemas import VALIDATOR, request_schemas
-from rejoinder.server.api.response_schemas import EXAMPLES
+from rejoinder.server.api.schemas import VALIDATOR, spec_schemas
 from rejoinder.systems import parse_system
 from tests.serve_site import TOKEN, client_of, house_of, write_lines
 
@@ -38,7 +37,7 @@ def client() -> Iterator[Any]:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_example_of_each_verb_is_answered(client: Any, verb: str) -> None:
-    answer = client.post(f"/{verb}", json=EXAMPLES[verb])
+    answer = client.post(f"/{verb}", json=VERBS[verb].example)
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"] == "application/json"
 
@@ -75,7 +74,7 @@ def test_matched_references_are_told_where_asked(client: Any) -> None:
 
 
 def test_ranking_is_that_of_the_system(client: Any) -> None:
-    asked = EXAMPLES["rank"]
+    asked = VERBS["rank"].example
     told = client.post("/rank", json=asked).json()
     assert told["order"] == sorted(range(3), key=lambda n: -told["scores"][n])
     alone = parse_system("tfidf").answer(asked["context"], asked["candidates"])
@@ -90,7 +89,7 @@ def test_without_a_system_the_default_ranks(client: Any) -> None:
 
 
 def test_selection_gives_accuracies_and_choices(client: Any) -> None:
-    question = {**EXAMPLES["select"]["questions"][0], "id": "q"}
+    question = {**VERBS["select"].example["questions"][0], "id": "q"}
     told = client.post("/select", json={"systems": ["tfidf", "length(unit='words')"], "questions": [question]})
     assert told.status_code == 404  # a length says nothing about good and bad
     told = client.post("/select", json={"systems": ["tfidf"], "questions": [question]}).json()
@@ -100,7 +99,7 @@ def test_selection_gives_accuracies_and_choices(client: Any) -> None:
 
 
 def test_augmenting_keeps_what_came_first_and_says_where_the_rest_is_from(client: Any) -> None:
-    told = client.post("/augment", json=EXAMPLES["augment"]).json()["items"][0]
+    told = client.post("/augment", json=VERBS["augment"].example).json()["items"][0]
     assert told["references"][0] == {
         "text": "Yes, it is open from ten.", "source": "human", "score": None, "origin": None
     }  # fmt: skip
@@ -173,7 +172,7 @@ def test_attacks_stand_beside_the_reply(client: Any) -> None:
     ],
 )
 def test_what_is_wrong_is_one_sentence(client: Any, verb: str, change: Any, status: int, sentence: str) -> None:
-    answer = client.post(f"/{verb}", json={**EXAMPLES[verb], **change})
+    answer = client.post(f"/{verb}", json={**VERBS[verb].example, **change})
     assert (answer.status_code, list(answer.json())) == (status, ["error"])
     assert sentence in answer.json()["error"]
 
@@ -191,14 +190,14 @@ def test_health_needs_no_token_and_all_else_does(client: Any) -> None:
             refused = stranger.get(path)
             assert refused.status_code == 401
             assert refused.headers["www-authenticate"] == "Bearer"
-        assert stranger.post("/score", json=EXAMPLES["score"]).status_code == 401
+        assert stranger.post("/score", json=VERBS["score"].example).status_code == 401
     with client_of(house_of(), token=TOKEN[:-1]) as stranger:
-        assert stranger.post("/score", json=EXAMPLES["score"]).status_code == 401
+        assert stranger.post("/score", json=VERBS["score"].example).status_code == 401
     assert client.get("/health").status_code == 200
 
 
 def test_the_counts_are_read_by_prometheus(client: Any) -> None:
-    client.post("/score", json=EXAMPLES["score"])
+    client.post("/score", json=VERBS["score"].example)
     answer = client.get("/metrics")
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     assert re.search(r'^rejoinder_requests_total\{path="/score",method="POST",status="200"\} \d+$', answer.text, re.M)
@@ -221,8 +220,8 @@ def test_the_description_names_every_path_and_its_examples_are_valid(client: Any
     assert told["openapi"] == "3.1.0"
     wanted = {f"/{verb}" for verb in VERBS} | {"/health", "/metrics", "/runs/{run}", "/models/{model}/get"}
     assert wanted <= set(told["paths"])
-    shapes = request_schemas(["bleu"], ["tfidf"])
-    for verb, example in EXAMPLES.items():
-        assert VALIDATOR.problem(shapes[verb], example) is None
+    specs = spec_schemas(["bleu"], ["tfidf"])
+    for verb in VERBS.values():
+        assert VALIDATOR.problem(verb.request(*specs), verb.example) is None
     references = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(told)))
     assert references <= set(told["components"]["schemas"])

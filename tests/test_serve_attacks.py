@@ -21,11 +21,11 @@ pytest.importorskip("httpx2")
 from rejoinder.errors import InputError
 from rejoinder.server.api.auth import MARK_HEADER, TokenAuth
 from rejoinder.server.api.limits import LoadLimits, serving_limits
-from rejoinder.server.api.response_schemas import EXAMPLES
+from rejoinder.server.api.score import SCORE
 from rejoinder.server.middleware import HEADERS
 from tests.serve_site import NASTY, TOKEN, URL, client_of, house_of, library_at, serving
 
-PAIRS = EXAMPLES["score"]["pairs"]
+PAIRS = SCORE.example["pairs"]
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def test_what_is_no_request_is_refused(client: Any, body: bytes, status: int) ->
 
 def test_only_json_is_taken(client: Any) -> None:
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""):
-        answer = client.post("/score", content=json.dumps(EXAMPLES["score"]), headers={"Content-Type": kind})
+        answer = client.post("/score", content=json.dumps(SCORE.example), headers={"Content-Type": kind})
         assert answer.status_code == 415
 
 
@@ -146,16 +146,16 @@ def test_more_requests_than_taken_on_at_once_are_asked_to_come_again() -> None:
     house = house_of(load=LoadLimits(concurrent=2))
     with client_of(house) as client:
         house.service.active_requests = 2
-        refused = client.post("/score", json=EXAMPLES["score"])
+        refused = client.post("/score", json=SCORE.example)
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
         house.service.active_requests = 0
-        assert client.post("/score", json=EXAMPLES["score"]).status_code == 200
+        assert client.post("/score", json=SCORE.example).status_code == 200
 
 
 def test_what_takes_too_long_is_given_up() -> None:
     house = house_of(load=LoadLimits(seconds=0.0))
     with client_of(house) as client:
-        assert client.post("/score", json=EXAMPLES["score"]).status_code == 504
+        assert client.post("/score", json=SCORE.example).status_code == 504
         assert house.service.active_requests == 0
 
 
@@ -181,13 +181,13 @@ def test_a_browser_must_carry_the_mark_of_a_page() -> None:
         assert "httponly" in cookie
         assert "samesite=strict" in cookie
         assert browser.get("/runs").status_code == 200
-        assert browser.post("/score", json=EXAMPLES["score"]).status_code == 403
-        assert browser.post("/score", json=EXAMPLES["score"], headers={MARK_HEADER: "0" * 64}).status_code == 403
+        assert browser.post("/score", json=SCORE.example).status_code == 403
+        assert browser.post("/score", json=SCORE.example, headers={MARK_HEADER: "0" * 64}).status_code == 403
         mark = {MARK_HEADER: house.auth.mark}
-        assert browser.post("/score", json=EXAMPLES["score"], headers=mark).status_code == 200
+        assert browser.post("/score", json=SCORE.example, headers=mark).status_code == 200
         for site in ("cross-site", "same-site"):
             elsewhere = {**mark, "Sec-Fetch-Site": site}
-            assert browser.post("/score", json=EXAMPLES["score"], headers=elsewhere).status_code == 403
+            assert browser.post("/score", json=SCORE.example, headers=elsewhere).status_code == 403
         form = {"Accept": "text/html"}
         for marks in ("x", [], [house.auth.mark] * 2, ["x", house.auth.mark]):
             sent = {"csrf": marks, "other": "1"}
@@ -271,7 +271,7 @@ def test_cancelled_requests_leave_nothing_behind() -> None:
     async def cancelled() -> None:
         from rejoinder.server.api.score import answer_score
 
-        tasks = [asyncio.create_task(answer_score(house.service, EXAMPLES["score"])) for _ in range(5)]
+        tasks = [asyncio.create_task(answer_score(house.service, SCORE.example)) for _ in range(5)]
         await asyncio.sleep(0)
         for task in tasks:
             task.cancel()

@@ -9,7 +9,8 @@ import pytest
 pytest.importorskip("starlette")
 
 from rejoinder.json_schema import KEYWORDS, SchemaValidator
-from rejoinder.server.api.request_schemas import SHARED_SCHEMAS, request_schemas
+from rejoinder.server.api.app import VERBS
+from rejoinder.server.api.schemas import SHARED_SCHEMAS, spec_schemas
 
 CHECK = SchemaValidator({"Name": {"type": "string", "minLength": 1}})
 
@@ -24,7 +25,8 @@ def keywords(schema: Any) -> set[str]:
 
 
 def test_no_schema_uses_what_the_validator_does_not_know() -> None:
-    for schema in [*SHARED_SCHEMAS.values(), *request_schemas(["bleu"], ["tfidf"]).values()]:
+    specs = spec_schemas(["bleu"], ["tfidf"])
+    for schema in [*SHARED_SCHEMAS.values(), *(verb.request(*specs) for verb in VERBS.values())]:
         assert keywords(schema) <= KEYWORDS
 
 

@@ -17,6 +17,7 @@ from rejoinder.errors import InputError, SpecError
         ("idkk", {}, "no model is called 'idkk'; did you mean 'idk'?"),
         ("idk", {"resume": True}, "training idk has no option 'resume'; known: none"),
         ("ssrem", {"vocabulary": "other"}, "training ssrem has no option 'vocabulary'; known: reference, resume"),
+        ("ssrem", {"resum": True}, "training ssrem has no option 'resum'; did you mean 'resume'?"),
     ],
 )
 def test_a_model_or_an_option_that_is_not_known_is_an_error(

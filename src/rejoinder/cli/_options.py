@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
 if TYPE_CHECKING:
+    from dataclasses import Field
+
     from rejoinder.engines.base import Engine
 
 table_format_option = click.option(
@@ -82,6 +84,40 @@ def ignore_signatures_option(run: str) -> Callable[[Any], Any]:
         is_flag=True,
         help=f"With {run}: compare although a metric's signatures differ (other weights, version or parameters).",
     )
+
+
+def settings_options(settings: type[Any], *names: str) -> Callable[[Any], Any]:
+    """Add an option for each of these fields of a settings dataclass, by default for all that have a help text.
+
+    The option has the field's name, type and default. The field's metadata has ``help``, the bounds of a number
+    (``least``, or ``above``, and ``most``), and perhaps a ``metavar``.
+    """
+    from dataclasses import fields
+
+    hints = get_type_hints(settings)
+    named = {one.name: one for one in fields(settings) if "help" in one.metadata}
+
+    def add_options(command: Any) -> Any:
+        for name in reversed(names or tuple(named)):
+            command = _settings_option(named[name], hints[name])(command)
+        return command
+
+    return add_options
+
+
+def _settings_option(setting: Field[Any], hint: Any) -> Callable[[Any], Any]:
+    about = setting.metadata
+    attributes = {name: about[name] for name in ("help", "metavar") if name in about}
+    least, most = about.get("least", about.get("above")), about.get("most")
+    is_shown = setting.default is not None and hint is not bool
+    attributes |= {"default": setting.default, "show_default": is_shown, "is_flag": hint is bool}
+    if get_origin(hint) is Literal:
+        attributes["type"] = click.Choice(get_args(hint))
+    elif hint is float:
+        attributes["type"] = click.FloatRange(least, most, min_open="above" in about)
+    elif hint in (int, int | None):
+        attributes["type"] = click.IntRange(least, most)
+    return click.option(f"--{setting.name.replace('_', '-')}", **attributes)
 
 
 seed_option = click.option("--seed", default=0, show_default=True, help="The seed for resampling and sampling.")

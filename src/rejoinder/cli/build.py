@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -17,16 +17,17 @@ from rejoinder.cli._options import (
     project_output,
     records_output,
     seed_option,
+    settings_options,
     sheet_output,
     table_format_option,
 )
+from rejoinder.selection.settings import JUDGE, SOURCES, WITHOUT_VECTORS, SelectionSettings, parse_reply_position
 
 if TYPE_CHECKING:
     from rejoinder.cli._progress import ProgressReporter
     from rejoinder.engines.base import Engine
     from rejoinder.selection.acceptability import Acceptability
     from rejoinder.selection.build import BuiltTestSet, PoolSet
-    from rejoinder.selection.settings import SelectionSettings
     from rejoinder.table import Table
 
 GROUP = _help.TEST_SETS
@@ -37,29 +38,18 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class BuildOptions:
-    """The options of ``rejoinder build`` beside its output."""
+    """The options of ``rejoinder build`` beside its output and the settings of the set."""
 
     dialogues: tuple[str, ...]
     repository: tuple[str, ...]
     not_in: tuple[str, ...]
-    questions: int | None
-    context_turns: int
-    position: str
-    sources: tuple[str, ...]
-    pool: int
-    share: float
-    n_false: int
     judge_with: str | None
     acceptability: str | None
-    second: Literal["people", "model", "none"]
-    least_raters: int
-    at_random: bool
     write_csv: str | None
     write_project: str | None
     pools: str | None
     people: str | None
     measure_acceptability: bool
-    seed: int
     processes: int | None
     engine: str
     address: str | None
@@ -72,9 +62,7 @@ class BuildOptions:
 @click.option("--from", "dialogues", multiple=True, metavar="FILE", help="Dialogues to make questions from.")
 @click.option("--repository", multiple=True, metavar="FILE", help="Dialogues or utterances to find candidates in.")
 @click.option("--not-in", multiple=True, metavar="FILE", help="Training data of systems: nothing in it is used.")
-@click.option("--questions", type=click.IntRange(min=1), metavar="N", help="How many questions [as many as possible].")
-@click.option("--context-turns", type=click.IntRange(min=1), default=3, show_default=True, help="Turns of context.")
-@click.option("--position", default="first", show_default=True, help="The true reply: first, last, random, or a turn.")
+@settings_options(SelectionSettings, "questions", "context_turns", "position")
 @click.option(
     "--source",
     "sources",
@@ -82,22 +70,10 @@ class BuildOptions:
     metavar="SPEC",
     help="Where candidates come from, e.g. \"bm25(query='reply')\" [bm25 and sif].",
 )
-@click.option("--pool", type=click.IntRange(min=1), default=10, show_default=True, help="Utterances per question.")
-@click.option("--share", type=click.FloatRange(0, 1, min_open=True), default=1.0, help="Part of the repository used.")
-@click.option("--false", "n_false", type=click.IntRange(min=1), default=3, show_default=True, help="False candidates.")
+@settings_options(SelectionSettings, "pool", "share", "false")
 @click.option("--judge-with", metavar="SPEC", help="The metric of the model pass, or none [aptness(model='bi')].")
 @click.option("--acceptability", metavar="FILE", help="Measurements of that metric [those of the package].")
-@click.option(
-    "--second",
-    type=click.Choice(["people", "model", "none"]),
-    default="people",
-    show_default=True,
-    help="Who judges candidates in the second pass.",
-)
-@click.option(
-    "--least-raters", type=click.IntRange(min=1), default=3, show_default=True, help="Raters needed to decide."
-)
-@click.option("--random", "at_random", is_flag=True, help="Choose false candidates at random, without any judge.")
+@settings_options(SelectionSettings, "second", "least_raters", "random")
 @click.option(
     "--write-csv",
     type=sheet_output,
@@ -124,19 +100,21 @@ def command(set_: str | None, output: str | None, **values: Any) -> None:
     also be given without -o.
     """
     from rejoinder.cli._progress import show_progress
-    from rejoinder.selection.settings import JUDGE
 
     if (set_ is None) == (output is None):
         raise click.UsageError("name the test set to write once, with -o SET.jsonl")
+    chosen = {one.name: values.pop(one.name) for one in fields(SelectionSettings) if one.name in values}
     path, options = output or set_ or "", BuildOptions(**values)
     if options.measure_acceptability:
         write_judge_measurements(path, options.judge_with or JUDGE, options.form)
         return
     records_output().check(path)
-    check_options(options)
-    settings = make_settings(options)
+    check_options(options, chosen["random"])
+    settings = make_settings(chosen, options)
     acceptability = load_known_acceptability(settings, options.acceptability)
-    print_sources(settings, options)
+    if not chosen["sources"] and settings.sources == WITHOUT_VECTORS:  # not what the help says
+        note = "candidates come from bm25 and dense, since sif needs word vectors: rejoinder models get glove-6b-50d"
+        click.echo(note, err=True)
     with open_pool_engine(options, path) as engine:
         if options.write_csv or options.write_project:
             with show_progress("finding candidates", "items", engine) as reporter:
@@ -150,58 +128,36 @@ def command(set_: str | None, output: str | None, **values: Any) -> None:
             reporter.print_summary(len(built.questions), "questions", Path(path))
 
 
-def make_settings(options: BuildOptions) -> SelectionSettings:
-    """Return the settings of the test set."""
-    from rejoinder.selection.settings import JUDGE, SelectionSettings, parse_reply_position
-
+def make_settings(chosen: Mapping[str, Any], options: BuildOptions) -> SelectionSettings:
+    """Return the settings of the test set, from what was chosen for its fields."""
     judge = options.judge_with or JUDGE
+    position = parse_reply_position(chosen["position"])
+    sources = chosen["sources"] or default_sources(chosen["random"] or bool(options.pools))
     return SelectionSettings(
-        context_turns=options.context_turns,
-        position=parse_reply_position(options.position),
-        sources=options.sources or default_sources(options),
-        pool=options.pool,
-        share=options.share,
-        false=options.n_false,
-        judge=None if judge == "none" else judge,
-        second=options.second,
-        least_raters=options.least_raters,
-        questions=options.questions,
-        random=options.at_random,
-        seed=options.seed,
+        **{**chosen, "position": position, "sources": sources, "judge": None if judge == "none" else judge}
     )
 
 
-def default_sources(options: BuildOptions) -> tuple[str, ...]:
+def default_sources(unused: bool) -> tuple[str, ...]:
     """Return the default sources: words and word vectors, or the embedded encoder if there are no word vectors."""
     from rejoinder.models.catalog.entries import MODELS
     from rejoinder.models.catalog.manifest import is_model_available
-    from rejoinder.selection.settings import SOURCES, WITHOUT_VECTORS
 
-    has_vectors = options.at_random or options.pools or is_model_available(MODELS["glove-6b-50d"])
-    return SOURCES if has_vectors else WITHOUT_VECTORS
+    return SOURCES if unused or is_model_available(MODELS["glove-6b-50d"]) else WITHOUT_VECTORS
 
 
-def print_sources(settings: SelectionSettings, options: BuildOptions) -> None:
-    """Print where candidates come from, if it is not what the help says."""
-    from rejoinder.selection.settings import WITHOUT_VECTORS
-
-    if not options.sources and settings.sources == WITHOUT_VECTORS:
-        note = "candidates come from bm25 and dense, since sif needs word vectors: rejoinder models get glove-6b-50d"
-        click.echo(note, err=True)
-
-
-def check_options(options: BuildOptions) -> None:
+def check_options(options: BuildOptions, at_random: bool) -> None:
     """Raise an error if options contradict each other."""
     for_people = options.write_csv or options.write_project
     if options.pools:
-        if options.dialogues or options.repository or options.not_in or for_people or options.at_random:
+        if options.dialogues or options.repository or options.not_in or for_people or at_random:
             raise click.UsageError("--pools has all candidates: leave out the options that find or write pools")
         return
     if not options.dialogues or not options.repository:
         raise click.UsageError("name dialogues with --from and where to find candidates with --repository")
     if options.people and for_people:
         raise click.UsageError("first write pools for people, then read their judgements with --people")
-    if options.at_random and (options.people or for_people):
+    if at_random and (options.people or for_people):
         raise click.UsageError("a random set has no judges: leave out --random, or the options for people")
 
 

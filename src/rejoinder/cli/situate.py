@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from rejoinder.cli import _help
@@ -10,9 +12,11 @@ from rejoinder.cli._options import (
     project_output,
     records_output_option,
     seed_option,
+    settings_options,
     sheet_output,
     table_format_option,
 )
+from rejoinder.situation.settings import SituationSettings
 
 GROUP = _help.TEST_SETS
 
@@ -22,43 +26,16 @@ seeds_argument = click.argument("seeds", nargs=-1, required=True, metavar="SEEDS
 @click.command("build", short_help="Build questions with distractors and situations")
 @seeds_argument
 @records_output_option(metavar="SET.jsonl")
-@click.option("--candidates", type=click.IntRange(min=2), default=3, show_default=True, help="Candidates per question.")
-@click.option(
-    "--statements", type=click.IntRange(min=0), default=12, show_default=True, help="Statements per question."
-)
-@click.option("--overlap", type=click.FloatRange(0, 1, min_open=True), default=0.75, show_default=True,
-              help="Two texts with this overlap of content words or more say nearly the same.")  # fmt: skip
-@click.option("--similarity", type=click.FloatRange(0, 1, min_open=True), default=0.5, show_default=True,
-              help="Two requests with this similarity of embeddings or more may share a reply.")  # fmt: skip
-@click.option(
-    "--rounds", type=click.IntRange(min=0), default=3, show_default=True, help="Rounds of adversarial filtering."
-)
-@click.option("--folds", type=click.IntRange(min=2), default=10, show_default=True, help="Folds per round.")
-@click.option(
-    "--margin",
-    type=click.FloatRange(min=0),
-    default=0.05,
-    show_default=True,
-    help="The margin by which a distractor is easy.",
-)
-@click.option("--encoder", default="aptness", show_default=True, metavar="NAME", help="The encoder of the embeddings.")
+@settings_options(SituationSettings)
 @click.option("--contradictions", metavar="FILE.toml", help="Keywords of statements that exclude each other [our own].")
 @seed_option
 @table_format_option
 def build(
     seeds: tuple[str, ...],
     output: str,
-    candidates: int,
-    statements: int,
-    overlap: float,
-    similarity: float,
-    rounds: int,
-    folds: int,
-    margin: float,
-    encoder: str,
     contradictions: str | None,
-    seed: int,
     form: str,
+    **settings: Any,
 ) -> None:
     """Make a question of each seed: replies to other seeds as distractors, and statements that do not matter.
 
@@ -70,22 +47,10 @@ def build(
     from rejoinder.selection.card import write_test_set_card
     from rejoinder.situation.build import situate
     from rejoinder.situation.card import render_situation_card, situation_step_table
-    from rejoinder.situation.settings import SituationSettings
     from rejoinder.table import FORMATS
 
-    settings = SituationSettings(
-        candidates=candidates,
-        statements=statements,
-        overlap=overlap,
-        similarity=similarity,
-        rounds=rounds,
-        folds=folds,
-        margin=margin,
-        encoder=encoder,
-        seed=seed,
-    )
     with progress_bar("filtering") as progress:
-        result = situate(seeds, settings, contradictions, progress=progress)
+        result = situate(seeds, SituationSettings(**settings), contradictions, progress=progress)
     write(result.questions, output)
     card, page = write_test_set_card(result.card, output, render_situation_card)
     click.echo(FORMATS[form](situation_step_table(result.card)))

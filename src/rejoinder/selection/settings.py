@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import Literal, TypeAlias, get_args
 
 from rejoinder.errors import SpecError
@@ -16,6 +16,9 @@ SecondTruth: TypeAlias = Literal["people", "model", "none"]
 SOURCES = ("bm25(query='reply')", "sif(query='reply')")
 WITHOUT_VECTORS = (SOURCES[0], "dense(query='reply')")  # these need no other model
 JUDGE = "aptness(model='bi')"
+_POSITION = "The true reply: first, last, random, or a turn."
+_QUESTIONS = "How many questions [as many as possible]."
+_RANDOM = "Choose false candidates at random, without any judge."
 # The settings that the pools depend on.
 POOL_SETTINGS = ("context_turns", "position", "sources", "pool", "share", "related", "alike", "tidy", "random")
 
@@ -31,31 +34,30 @@ class SelectionSettings:
     a ``second`` one. ``judge`` is the metric of the model pass (None for no pass). A candidate scored by fewer than
     ``least_raters`` people counts as not judged. ``questions`` is how many are wanted (None for as many as possible).
     With ``random`` the false candidates are drawn at random from those of the repository that are ``alike``, and nobody
-    judges them.
+    judges them. ``rejoinder build`` takes its options from the fields with a help text.
     """
 
-    context_turns: int = 3
-    position: Position = "first"
+    context_turns: int = field(default=3, metadata={"help": "Turns of context.", "least": 1})
+    position: Position = field(default="first", metadata={"help": _POSITION})
     sources: tuple[str, ...] = SOURCES
-    pool: int = 10
-    share: float = 1.0
+    pool: int = field(default=10, metadata={"help": "Utterances per question.", "least": 1})
+    share: float = field(default=1.0, metadata={"help": "Part of the repository used.", "above": 0, "most": 1})
     related: bool = True
     alike: bool = True
     tidy: bool = True
-    false: int = 3
+    false: int = field(default=3, metadata={"help": "False candidates.", "least": 1})
     judge: str | None = JUDGE
-    second: SecondTruth = "people"
-    least_raters: int = 3
-    questions: int | None = None
-    random: bool = False
-    seed: int = 0
+    second: SecondTruth = field(default="people", metadata={"help": "Who judges candidates in the second pass."})
+    least_raters: int = field(default=3, metadata={"help": "Raters needed to decide.", "least": 1})
+    questions: int | None = field(default=None, metadata={"help": _QUESTIONS, "metavar": "N", "least": 1})
+    random: bool = field(default=False, metadata={"help": _RANDOM})
+    seed: int = field(default=0, metadata={"least": 0})
 
     def __post_init__(self) -> None:
-        for name, least in (("context_turns", 1), ("pool", 1), ("false", 1), ("least_raters", 1), ("seed", 0)):
-            if (value := getattr(self, name)) < least:
-                raise SpecError(f"{name} must be at least {least}, found {value}")
-        if self.questions is not None and self.questions < 1:
-            raise SpecError(f"questions must be at least 1, found {self.questions}")
+        for one in fields(self):
+            value, least = getattr(self, one.name), one.metadata.get("least")
+            if least is not None and value is not None and value < least:
+                raise SpecError(f"{one.name} must be at least {least}, found {value}")
         if isinstance(self.position, int) and self.position <= self.context_turns:
             raise SpecError(
                 f"turn {self.position} cannot be the true reply, since {self.context_turns} turns of context come "

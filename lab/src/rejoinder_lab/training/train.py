@@ -85,17 +85,7 @@ def train(
     valid: Sequence[str | Path] = (),
     device: str | None = None,
     log: Callable[[str], None] | None = None,
-    permissive: bool | None = None,
-    teachers: Sequence[str | Path] | None = None,
-    leave_out: Sequence[str | Path] | None = None,
-    vocabulary: str | Path | None = None,
-    snapshots: Sequence[int] | None = None,
-    knowledge: Sequence[str] | None = None,
-    knowledge_corpus: str | None = None,
-    licence: str | None = None,
-    reference: str | None = None,
-    resume: bool | None = None,
-    ratings: Sequence[str | Path] | None = None,
+    **options: Any,
 ) -> TrainedModel:
     """Train a model of your own, or repeat the training of one that the package ships.
 
@@ -112,6 +102,9 @@ def train(
     - ``valid``: held-out files, for a ranker, statements and comet.
     - ``device``: ``cuda`` or ``cpu``; by default, ``cuda`` if there is one.
     - ``log``: a function that is called with each line of progress.
+
+    These options are for certain models only; where one is None, that is the same as leaving it out:
+
     - ``permissive``: aptness: only corpora whose licences allow commercial use.
     - ``teachers``: aptness: folders of trained networks, often larger ones, whose scores are learned too.
     - ``leave_out``: comet: files of triples whose heads are not trained on.
@@ -130,22 +123,9 @@ def train(
     >>> trained.use
     "idk(folder='my-idk')"
     """
-    options: dict[str, Any] = {
-        "permissive": permissive,
-        "teachers": teachers,
-        "leave_out": leave_out,
-        "vocabulary": vocabulary,
-        "snapshots": snapshots,
-        "knowledge": knowledge,
-        "knowledge_corpus": knowledge_corpus,
-        "licence": licence,
-        "reference": reference,
-        "resume": resume,
-        "ratings": ratings,
-    }
     options = {name: value for name, value in options.items() if value is not None}
     trainer = _find_trainer(model, options)
-    folder = _check_folder(model, output, bool(resume))
+    folder = _check_folder(model, output, bool(options.get("resume")))
     names = [files] if isinstance(files, str | Path) else files
     texts = [tuple(map(str, one)) for one in (names, corpora, valid)]
     job = TrainingJob(model, texts[0], folder, recipe, texts[1], base, texts[2], device, log or _log_nothing)

@@ -15,27 +15,24 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import rejoinder
-from rejoinder.server.api import augment, rank, score, select, try_reply
+from rejoinder.server.api.augment import AUGMENT
 from rejoinder.server.api.auth import TokenAuth
-from rejoinder.server.api.endpoint import Verb, error_response, json_response, no_token_response, verb_endpoint
+from rejoinder.server.api.endpoint import error_response, json_response, no_token_response, verb_endpoint
 from rejoinder.server.api.openapi import PageDescription, describe_api
 from rejoinder.server.api.prometheus import MEDIA_TYPE, RequestCounters, memory_bytes
+from rejoinder.server.api.rank import RANK
+from rejoinder.server.api.schemas import spec_schemas
+from rejoinder.server.api.score import SCORE
+from rejoinder.server.api.select import SELECT
 from rejoinder.server.api.service import ApiService
+from rejoinder.server.api.try_reply import ATTACK, EXPLAIN, TRY
 from rejoinder.server.limits import ServerLimits
 from rejoinder.server.middleware import RequestGuard
 from rejoinder.server.templates import render_html
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 Paths: TypeAlias = Mapping[str, Mapping[str, Endpoint]]
-VERBS: dict[str, Verb] = {
-    "score": score.answer_score,
-    "rank": rank.answer_rank,
-    "augment": augment.answer_augment,
-    "select": select.answer_select,
-    "try": try_reply.try_reply,
-    "explain": try_reply.explain_reply,
-    "attack": try_reply.attack_reply,
-}
+VERBS = {verb.name: verb for verb in (SCORE, RANK, AUGMENT, SELECT, TRY, EXPLAIN, ATTACK)}
 _LABEL = "rejoinder.path"
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"})
 
@@ -44,7 +41,9 @@ def api_paths(
     service: ApiService, auth: TokenAuth, pages: Mapping[str, PageDescription], names: Callable[[], Mapping[str, str]]
 ) -> dict[str, dict[str, Endpoint]]:
     """Return the paths of the API; its description covers ``pages`` too, with ``names`` as examples for their paths."""
-    paths = {f"/{name}": {"POST": verb_endpoint(name, verb, service, auth)} for name, verb in VERBS.items()}
+    specs = spec_schemas(service.offer.metrics, service.offer.systems)
+    requests = {name: verb.request(*specs) for name, verb in VERBS.items()}
+    paths = {f"/{name}": {"POST": verb_endpoint(VERBS[name], requests[name], service, auth)} for name in VERBS}
 
     async def health(request: Request) -> Response:
         return json_response({"status": "ok", "version": rejoinder.__version__})
@@ -58,7 +57,7 @@ def api_paths(
 
     async def description(request: Request) -> Response:
         return (
-            json_response(describe_api(service.schemas, pages, auth.url, names()))
+            json_response(describe_api(VERBS, requests, pages, auth.url, names()))
             if auth.knows(request)
             else no_token_response()
         )

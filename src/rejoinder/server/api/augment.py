@@ -9,7 +9,10 @@ from typing import Any
 from rejoinder.augmentation.augment import augment as augment_items
 from rejoinder.augmentation.plan import AugmentationPlan, parse_retrieval
 from rejoinder.augmentation.summary import AugmentationTally
+from rejoinder.server.api.endpoint import Verb
+from rejoinder.server.api.limits import ROWS
 from rejoinder.server.api.records import items_of
+from rejoinder.server.api.schemas import COUNT, FIGURE, NOTE, SEED, STRING, array_of, object_of, reference
 from rejoinder.server.api.service import ApiService
 from rejoinder.types import Item, Reference
 
@@ -17,7 +20,7 @@ DEFAULT_K = 5
 
 
 async def answer_augment(service: ApiService, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the references of a request's items, those that were sent with them first."""
+    """Give items more references."""
     options = dict(body.get("plan") or {})
     plan = AugmentationPlan(
         service.corpus,
@@ -53,3 +56,28 @@ def _item_object(before: Item, after: Item) -> dict[str, Any]:
 
 def _reference_object(reference: Reference) -> dict[str, Any]:
     return {"text": reference.text, "source": reference.source, "score": reference.score, "origin": reference.origin}
+
+
+_PLAN = object_of(
+    (),
+    k={"type": "integer", "minimum": 0, "maximum": 100, "default": DEFAULT_K},
+    retrieval={"enum": ["bm25", "dense", "hybrid", "none"], "type": "string", "default": "bm25"},
+    paraphrase={"enum": ["rewording", None], "type": ["string", "null"]},
+    comet={"type": "boolean", "default": False},
+    least_aptness={"type": ["number", "null"], "minimum": 0, "maximum": 1},
+    seed=SEED,
+)
+_REFERENCE = object_of(text=STRING, source=STRING, score=FIGURE, origin=NOTE)
+AUGMENT = Verb(
+    "augment",
+    request=lambda metric, system: object_of(("items",), items=array_of(reference("Item"), ROWS // 10, 1), plan=_PLAN),
+    answer=object_of(
+        items=array_of(object_of(id=STRING, references=array_of(_REFERENCE), added=COUNT)),
+        notes=array_of(STRING),
+    ),
+    example={
+        "items": [{"context": ["Is it open on Sunday?"], "references": ["Yes, it is open from ten."]}],
+        "plan": {"k": 3, "retrieval": "none", "paraphrase": "rewording"},
+    },
+    respond=answer_augment,
+)

@@ -1,26 +1,42 @@
-"""From HTTP to a verb and back: authentication, validation, time limits and error responses."""
+"""What a verb of the API is, and from HTTP to a verb and back: authentication, validation, limits and errors."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any
 
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
 from rejoinder.errors import InputError, MissingExtraError, RejoinderError, SpecError, brief
+from rejoinder.json_schema import Schema
 from rejoinder.server.api.auth import TokenAuth
 from rejoinder.server.api.batching import QueueFullError
-from rejoinder.server.api.request_schemas import VALIDATOR
+from rejoinder.server.api.schemas import VALIDATOR
 from rejoinder.server.api.service import ApiService
 
-Verb: TypeAlias = Callable[[ApiService, Mapping[str, Any]], Awaitable[dict[str, Any]]]
 JSON = "application/json"
 NO_TOKEN = "this requires the server's token; send it as: Authorization: Bearer TOKEN"
 FORGED = "this was not sent from one of your pages, or the page was out of date; nothing was done, so please reload it"
 BUSY = "the server is busy; please wait a moment, then try again"
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A verb of the API, ``POST /name``: its route, validation and description are derived from this declaration.
+
+    ``request`` returns the schema of the body, given the schemas of a metric's and of a system's spec; ``answer`` is
+    that of what ``respond`` returns, whose docstring is published.
+    """
+
+    name: str
+    request: Callable[[Schema, Schema], Schema]
+    answer: Schema
+    example: Mapping[str, Any]
+    respond: Callable[[ApiService, Mapping[str, Any]], Awaitable[dict[str, Any]]]
 
 
 def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -49,7 +65,7 @@ def status_of(error: RejoinderError) -> int:
 
 
 def verb_endpoint(
-    name: str, verb: Verb, service: ApiService, auth: TokenAuth
+    verb: Verb, request_schema: Schema, service: ApiService, auth: TokenAuth
 ) -> Callable[[Request], Awaitable[Response]]:
     """Return the endpoint of one verb."""
 
@@ -62,14 +78,14 @@ def verb_endpoint(
             return busy_response()
         service.active_requests += 1
         try:
-            return await _answer_verb(request, name, verb, service)
+            return await _answer_verb(request, verb, request_schema, service)
         finally:
             service.active_requests -= 1
 
     return endpoint
 
 
-async def _answer_verb(request: Request, name: str, verb: Verb, service: ApiService) -> Response:
+async def _answer_verb(request: Request, verb: Verb, schema: Schema, service: ApiService) -> Response:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
         return error_response(415, f"only JSON is accepted here; send it as Content-Type: {JSON}")
     try:
@@ -78,11 +94,11 @@ async def _answer_verb(request: Request, name: str, verb: Verb, service: ApiServ
         return error_response(
             400, f"the body is not valid JSON ({error.msg} at line {error.lineno} column {error.colno})"
         )
-    problem = VALIDATOR.problem(service.schemas[name], body)
+    problem = VALIDATOR.problem(schema, body)
     if problem is not None:
         return error_response(422, problem)
     try:
-        return json_response(await asyncio.wait_for(verb(service, body), service.load.seconds))
+        return json_response(await asyncio.wait_for(verb.respond(service, body), service.load.seconds))
     except asyncio.TimeoutError:
         return error_response(504, f"this took longer than {service.load.seconds:g} seconds; send less per request")
     except QueueFullError:

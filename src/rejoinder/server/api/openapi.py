@@ -1,4 +1,4 @@
-"""The API description (OpenAPI 3.1), written from the schemas that validate requests."""
+"""The API description (OpenAPI 3.1), written from the declarations of the verbs and of the pages."""
 
 from __future__ import annotations
 
@@ -7,20 +7,12 @@ from typing import Any, NamedTuple
 
 import rejoinder
 from rejoinder.json_schema import REF, Schema
-from rejoinder.server.api.endpoint import JSON
+from rejoinder.server.api.endpoint import JSON, Verb
 from rejoinder.server.api.prometheus import MEDIA_TYPE
-from rejoinder.server.api.request_schemas import SHARED_SCHEMAS
-from rejoinder.server.api.response_schemas import ANSWER_SCHEMAS, ERROR, EXAMPLES, HEALTH
+from rejoinder.server.api.schemas import SHARED_SCHEMAS, STRING, object_of
 
-VERBS = {
-    "score": "Score replies with metrics. Simultaneous requests are scored in one call.",
-    "rank": "Rank candidates with a system, given a context and a situation.",
-    "augment": "Give items more references.",
-    "select": "Let systems choose among graded candidates, and rank the systems by how often they are right.",
-    "try": "Score one reply with many metrics; one that is not installed says so without affecting the others.",
-    "explain": "Say how each part of the context and each word of the reply changes a score.",
-    "attack": "Score the reply, worse replies made by rule, and harmless rewritings.",
-}
+ERROR: Schema = object_of(error={"type": "string", "minLength": 1})
+HEALTH: Schema = object_of(status={"enum": ["ok"]}, version=STRING)
 PROBLEMS = {
     "400": "The body is not valid JSON.",
     "401": "The token is missing or wrong.",
@@ -50,10 +42,14 @@ class PageDescription(NamedTuple):
 
 
 def describe_api(
-    requests: Mapping[str, Schema], pages: Mapping[str, PageDescription], url: str, names: Mapping[str, str]
+    verbs: Mapping[str, Verb],
+    requests: Mapping[str, Schema],
+    pages: Mapping[str, PageDescription],
+    url: str,
+    names: Mapping[str, str],
 ) -> dict[str, Any]:
     """Return the whole description; ``pages`` are by path, ``names`` are examples of the parameters in a path."""
-    paths: dict[str, Any] = {f"/{name}": {"post": _describe_verb(name, about)} for name, about in VERBS.items()}
+    paths: dict[str, Any] = {f"/{name}": {"post": _describe_verb(verb)} for name, verb in verbs.items()}
     paths["/health"] = _describe_get(
         "Whether the server runs; needs no token.", _json_content(HEALTH), ("405", "429"), open_=True
     )
@@ -70,7 +66,7 @@ def describe_api(
     paths[FETCH_PATH] = {"post": _describe_fetch(names)}
     shared = {**SHARED_SCHEMAS, "Error": ERROR}
     shared |= {f"{name.capitalize()}Request": shape for name, shape in requests.items()}
-    shared |= {f"{name.capitalize()}Answer": shape for name, shape in ANSWER_SCHEMAS.items()}
+    shared |= {f"{name.capitalize()}Answer": verb.answer for name, verb in verbs.items()}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -93,13 +89,13 @@ def _json_content(shape: Schema) -> dict[str, Any]:
     return {JSON: {"schema": shape}}
 
 
-def _describe_verb(name: str, about: str) -> dict[str, Any]:
-    answer = {"$ref": f"{REF}{name.capitalize()}Answer"}
-    request = {"$ref": f"{REF}{name.capitalize()}Request"}
+def _describe_verb(verb: Verb) -> dict[str, Any]:
+    answer = {"$ref": f"{REF}{verb.name.capitalize()}Answer"}
+    request = {"$ref": f"{REF}{verb.name.capitalize()}Request"}
     return {
-        "operationId": name,
-        "summary": about,
-        "requestBody": {"required": True, "content": {JSON: {"schema": request, "example": EXAMPLES[name]}}},
+        "operationId": verb.name,
+        "summary": verb.respond.__doc__,
+        "requestBody": {"required": True, "content": {JSON: {"schema": request, "example": verb.example}}},
         "responses": {
             "200": {"description": "The answer.", "content": _json_content(answer)},
             **_describe_problems(VERB_PROBLEMS),

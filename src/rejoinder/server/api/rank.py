@@ -9,7 +9,10 @@ from typing import Any, NamedTuple
 
 from rejoinder.selection.answers import score_questions, system_name
 from rejoinder.selection.result import ScoreLine
+from rejoinder.server.api.endpoint import Verb
+from rejoinder.server.api.limits import CANDIDATES
 from rejoinder.server.api.records import question_of
+from rejoinder.server.api.schemas import CONTEXT, COUNT, FIGURE, NAME, SITUATION, STRING, array_of, object_of, text_with
 from rejoinder.server.api.service import ApiService, split_by_size
 from rejoinder.systems import System, system_signature
 from rejoinder.types import Question
@@ -24,7 +27,7 @@ class RankingAnswer(NamedTuple):
 
 
 async def answer_rank(service: ApiService, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Score and rank the candidates of one question."""
+    """Rank candidates with a system, given a context and a situation."""
     system = service.offer.system(body.get("system") or service.default_system)
     fields = {"id": "asked", **{key: value for key, value in body.items() if key not in ("system", "used")}}
     ranking = await ask_ranking(service, system, [question_of(fields)], bool(body.get("used")))
@@ -78,3 +81,30 @@ def order_candidates(scores: ScoreLine) -> list[int]:
 def json_number(value: float) -> float | None:
     """Return a number for JSON: None if it is not finite."""
     return value if math.isfinite(value) else None
+
+
+RANK = Verb(
+    "rank",
+    request=lambda metric, system: object_of(
+        ("context", "candidates"),
+        system=system,
+        context=CONTEXT,
+        candidates=array_of(text_with(id=NAME), CANDIDATES, 1),
+        situation=SITUATION,
+        used={"type": "boolean", "default": False, "description": "return which statements were read"},
+    ),
+    answer=object_of(
+        system=STRING,
+        signature=STRING,
+        scores=array_of(FIGURE),
+        order=array_of(COUNT),
+        used={"anyOf": [array_of(array_of(COUNT)), {"type": "null"}]},
+    ),
+    example={
+        "system": "tfidf",
+        "context": ["It is too dark to read."],
+        "situation": [{"text": "There is a lamp on the desk.", "category": "possession"}, "It is ten in the evening."],
+        "candidates": ["Shall I turn on the lamp on the desk?", "Shall I read to you?", "Shall I close the window?"],
+    },
+    respond=answer_rank,
+)

@@ -13,7 +13,10 @@ from rejoinder.errors import InputError, SpecError, brief
 from rejoinder.metric import Metric, SetMetric, signature
 from rejoinder.scoring import compute
 from rejoinder.scoring.api import score_pairs
+from rejoinder.server.api.endpoint import Verb
+from rejoinder.server.api.limits import ROWS, SPECS
 from rejoinder.server.api.records import pair_of
+from rejoinder.server.api.schemas import COUNT, FIGURE, FLAG, PLACE, STRING, array_of, mapping_of, object_of, reference
 from rejoinder.server.api.service import ApiService, split_by_size
 from rejoinder.types import Pair
 
@@ -28,7 +31,7 @@ class MetricAnswer(NamedTuple):
 
 
 async def answer_score(service: ApiService, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Score the pairs of a request."""
+    """Score replies with metrics. Simultaneous requests are scored in one call."""
     metrics = list(dict.fromkeys(service.offer.metric(text) for text in body["metrics"]))
     pairs = [pair_of(entry, number) for number, entry in enumerate(body["pairs"])]
     for metric in metrics:
@@ -104,3 +107,30 @@ def metric_facts(metric: Metric, metric_signature: str) -> dict[str, Any]:
         "higher_is_better": metric.higher_is_better,
         "needs": sorted(metric.needs),
     }
+
+
+FACTS = object_of(signature=STRING, range=array_of(FIGURE), higher_is_better=FLAG, needs=array_of(STRING))
+CONVERSATION = {
+    "context": [{"speaker": "guest", "text": "Hello."}, {"speaker": "guest", "text": "Is it open on Sunday?"}],
+    "reply": "Yes, from ten to five.",
+}
+SCORE = Verb(
+    "score",
+    request=lambda metric, system: object_of(
+        ("metrics", "pairs"),
+        metrics=array_of(metric, SPECS, 1),
+        pairs=array_of(reference("Pair"), ROWS, 1),
+        matched={"type": "boolean", "default": False, "description": "return which reference each reply matched"},
+    ),
+    answer=object_of(
+        scores=mapping_of(array_of(FIGURE)),
+        matched=mapping_of(array_of(PLACE)),
+        cut=mapping_of(COUNT),
+        metrics=mapping_of(FACTS),
+    ),
+    example={
+        "metrics": ["aptness(model='bi')", "bleu"],
+        "pairs": [{**CONVERSATION, "references": ["Yes, from ten."]}],
+    },
+    respond=answer_score,
+)

@@ -11,8 +11,11 @@ from rejoinder.errors import SpecError
 from rejoinder.selection.accuracy import AccuracyStanding, accuracy_standings
 from rejoinder.selection.answers import split_question_batches, system_name
 from rejoinder.selection.result import SelectionResult, check_questions
+from rejoinder.server.api.endpoint import Verb
+from rejoinder.server.api.limits import ROWS, SPECS
 from rejoinder.server.api.rank import RankingAnswer, ask_ranking, json_number
 from rejoinder.server.api.records import SYSTEM, questions_of
+from rejoinder.server.api.schemas import COUNT, FIGURE, SEED, STRING, array_of, mapping_of, object_of, reference
 from rejoinder.server.api.service import ApiService
 from rejoinder.systems import System
 from rejoinder.table import Estimate
@@ -20,7 +23,7 @@ from rejoinder.types import Question
 
 
 async def answer_select(service: ApiService, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the accuracy of a request's systems, and what each chose."""
+    """Let systems choose among graded candidates, and rank the systems by how often they are right."""
     systems: dict[str, System] = {}
     for text in body["systems"]:
         system = service.offer.system(text)
@@ -80,3 +83,43 @@ def _standing_object(standing: AccuracyStanding, signature: str) -> dict[str, An
 def estimate_object(estimate: Estimate) -> dict[str, float | None]:
     """Return a number with its interval; None for what is missing."""
     return {"value": json_number(estimate.value), "low": json_number(estimate.low), "high": json_number(estimate.high)}
+
+
+_STANDING = object_of(
+    system=STRING,
+    signature=STRING,
+    answered=COUNT,
+    unanswered=COUNT,
+    ties=COUNT,
+    accuracy=object_of(value=FIGURE, low=FIGURE, high=FIGURE),
+    ranks={"type": "array", "items": FIGURE, "minItems": 2, "maxItems": 2},
+)
+_QUESTION = object_of(
+    id=STRING,
+    right=array_of(COUNT),
+    chosen=mapping_of(array_of(COUNT)),
+    scores=mapping_of(array_of(FIGURE)),
+)
+SELECT = Verb(
+    "select",
+    request=lambda metric, system: object_of(
+        ("systems", "questions"),
+        systems=array_of(system, SPECS, 1),
+        questions=array_of(reference("Question"), ROWS, 1),
+        seed=SEED,
+    ),
+    answer=object_of(chance={"type": "number"}, systems=array_of(_STANDING, 100), questions=array_of(_QUESTION)),
+    example={
+        "systems": ["aptness(model='bi')", "tfidf"],
+        "questions": [
+            {
+                "context": ["Is it open on Sunday?"],
+                "candidates": [
+                    {"text": "Yes, from ten to five.", "grade": "true"},
+                    {"text": "I had soup on Sunday.", "grade": "false"},
+                ],
+            }
+        ],
+    },
+    respond=answer_select,
+)

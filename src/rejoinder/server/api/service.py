@@ -15,7 +15,6 @@ from rejoinder.probes.occlusion import make_pair
 from rejoinder.server.api.batching import BatchFunction, BatchQueue
 from rejoinder.server.api.limits import LoadLimits
 from rejoinder.server.api.prometheus import RequestCounters
-from rejoinder.server.api.request_schemas import request_schemas
 from rejoinder.server.api.specs import ServedSpecs, is_large
 from rejoinder.systems import System
 
@@ -36,7 +35,6 @@ class ApiService:
         self.queues["networks"] = BatchQueue("networks", self.load, min(4, count_threads()))
         self._warm_metrics: set[str] = set()  # specs of metrics that several threads use
         self._warm_lock = asyncio.Lock()
-        self.schemas = request_schemas(self.offer.metrics, self.offer.systems)
 
     @property
     def default_system(self) -> str:

@@ -10,15 +10,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rejoinder.errors import InputError, RejoinderError, SpecError
+from rejoinder.json_schema import Schema
 from rejoinder.metric import Metric, SetMetric
 from rejoinder.probes.exchange import Exchange
 from rejoinder.probes.explanation import ContextPart, Explanation, ReplySpan
 from rejoinder.probes.occlusion import explain_pair
 from rejoinder.probes.variants import TRIALS, TRUE, TrialVariants
 from rejoinder.scoring.compute import missing_part
+from rejoinder.server.api.endpoint import Verb
 from rejoinder.server.api.rank import json_number
 from rejoinder.server.api.records import pair_of
-from rejoinder.server.api.score import ask_metric, metric_facts
+from rejoinder.server.api.schemas import COUNT, FIGURE, FLAG, NOTE, PAIR, PLACE, STRING, TEXT, array_of, object_of
+from rejoinder.server.api.score import CONVERSATION, FACTS, ask_metric, metric_facts
 from rejoinder.server.api.service import ApiService
 from rejoinder.server.api.specs import is_large_spec
 from rejoinder.types import Pair
@@ -28,7 +31,7 @@ MAX_EXPLAINED = 5
 
 
 async def try_reply(service: ApiService, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Score a reply with several metrics, each with what it matched; one that fails says why and affects no other."""
+    """Score one reply with many metrics; one that is not installed says so without affecting the others."""
     names = body.get("metrics") or list_quick_metrics(service)
     pair = pair_of(body)
     return {"metrics": await asyncio.gather(*(_try_metric(service, name, pair) for name in dict.fromkeys(names)))}
@@ -85,7 +88,7 @@ def _parse_quick_metric(service: ApiService, text: str, verb: str) -> Metric:
 
 
 async def explain_reply(service: ApiService, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how each part of the context and each word of the reply changes the score."""
+    """Say how each part of the context and each word of the reply changes a score."""
     metric = _parse_quick_metric(service, body["metric"], "explain")
     pair = pair_of(body)
     explanation: Explanation = await service.ask(metric, "explain", pair, 1, functools.partial(_explain_batch, metric))
@@ -116,7 +119,7 @@ def _part_object(part: ContextPart) -> dict[str, Any]:
 
 
 async def attack_reply(service: ApiService, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a metric's scores for worse replies, and for the same reply written differently."""
+    """Score the reply, worse replies made by rule, and harmless rewritings."""
     metric = _parse_quick_metric(service, body["metric"], "attack")
     if isinstance(metric, SetMetric):
         raise SpecError(f"{metric} is computed over a whole set of replies; choose a metric that scores single replies")
@@ -152,3 +155,57 @@ def _trial_objects(metric: Metric, variants: TrialVariants) -> list[dict[str, An
 def _score_lead(sign: int, true_score: float, other_score: float) -> float | None:
     """Return how much better the reply itself is."""
     return None if math.isnan(true_score) or math.isnan(other_score) else sign * (true_score - other_score)
+
+
+_SPANS = array_of(object_of(start=COUNT, end=COUNT, text=STRING, worth=FIGURE))
+_PARTS = array_of(object_of(turn=COUNT, text=STRING, is_piece={"type": "boolean"}, share=FIGURE, alone=FIGURE))
+_TRIAL = object_of(
+    name=STRING, kind={"enum": ["true", "attack", "edit"]}, about=STRING, text=STRING, score=FIGURE, lead=FIGURE
+)
+_METRIC = object_of(
+    metric=STRING,
+    score=FIGURE,
+    missing=NOTE,
+    error=NOTE,
+    reference=PLACE,
+    turn=PLACE,
+    facts={"anyOf": [FACTS, {"type": "null"}]},
+)
+
+
+def _one_metric_schema(metric: Schema, system: Schema) -> Schema:
+    """Return the schema of a request with one metric and a reply that is not blank."""
+    return object_of(("metric", "context", "reply"), metric=metric, **PAIR | {"reply": TEXT})
+
+
+TRY = Verb(
+    "try",
+    request=lambda metric, system: object_of(("context", "reply"), metrics=array_of(metric, 100), **PAIR),
+    answer=object_of(metrics=array_of(_METRIC)),
+    example={**CONVERSATION, "metrics": ["length", "context_overlap"]},
+    respond=try_reply,
+)
+EXPLAIN = Verb(
+    "explain",
+    request=_one_metric_schema,
+    answer=object_of(
+        metric=STRING,
+        score=FIGURE,
+        unit={"enum": ["word", "sentence", "stretch"]},
+        words=_SPANS,
+        costly=_SPANS,
+        earning=_SPANS,
+        context=_PARTS,
+        leans_on=_PARTS,
+        notes=array_of(STRING),
+    ),
+    example={**CONVERSATION, "metric": "context_overlap"},
+    respond=explain_reply,
+)
+ATTACK = Verb(
+    "attack",
+    request=_one_metric_schema,
+    answer=object_of(metric=STRING, higher_is_better=FLAG, trials=array_of(_TRIAL)),
+    example={**CONVERSATION, "metric": "context_overlap"},
+    respond=attack_reply,
+)

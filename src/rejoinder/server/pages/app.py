@@ -12,8 +12,8 @@ from starlette.types import ASGIApp
 from rejoinder.json_schema import Schema
 from rejoinder.server.api.app import Endpoint, api_paths, build_app
 from rejoinder.server.api.limits import serving_limits
-from rejoinder.server.api.openapi import PageDescription
-from rejoinder.server.api.response_schemas import array_schema, mapping_schema
+from rejoinder.server.api.openapi import FETCH_PATH, PageDescription
+from rejoinder.server.api.schemas import array_of, mapping_of
 from rejoinder.server.limits import ServerLimits
 from rejoinder.server.login import log_in
 from rejoinder.server.pages import (
@@ -39,7 +39,7 @@ _WORD: Schema = {"type": "string", "maxLength": 300}
 _NUMBER: Schema = {"type": "integer", "minimum": 1, "maximum": 1_000_000}
 _PLACE: Schema = {"type": "integer", "minimum": 0, "maximum": 100_000_000}
 _TEXT: Schema = {"type": "string"}
-_ROWS: Schema = array_schema({"type": "object"})
+_ROWS: Schema = array_of({"type": "object"})
 _PAGED: dict[str, Schema] = {"page": _NUMBER, "pages": _NUMBER, "n": _PLACE}
 _QUESTIONS: dict[str, Schema] = {
     "q": _WORD,
@@ -63,14 +63,14 @@ PAGES: dict[str, PageRoute] = {
     "/try": PageRoute(
         try_page.try_page,
         "The metrics that can be tried, and a conversation to start with.",
-        {"metrics": _ROWS, "context": array_schema({}), "reply": _TEXT, "references": array_schema(_TEXT)},
+        {"metrics": _ROWS, "context": array_of({}), "reply": _TEXT, "references": array_of(_TEXT)},
         {"run": _WORD, "reply": _PLACE},
     ),
-    "/runs": PageRoute(runs.runs_page, "Every run.", {"runs": _ROWS, "folders": array_schema(_TEXT)}),
+    "/runs": PageRoute(runs.runs_page, "Every run.", {"runs": _ROWS, "folders": array_of(_TEXT)}),
     "/compare": PageRoute(
         run_pairs.run_pair_page,
         "Two runs compared: what got worse and better, by system and by item.",
-        {"runs": array_schema(_TEXT), "items": _ROWS, "sentences": array_schema(_TEXT)},
+        {"runs": array_of(_TEXT), "items": _ROWS, "sentences": array_of(_TEXT)},
         {
             "old": _WORD,
             "new": _WORD,
@@ -96,7 +96,7 @@ PAGES: dict[str, PageRoute] = {
     "/runs/{run}/replies": PageRoute(
         replies.replies_page,
         "The replies of a run: searched, filtered, sorted.",
-        {"replies": _ROWS, "columns": array_schema(_TEXT), **_PAGED},
+        {"replies": _ROWS, "columns": array_of(_TEXT), **_PAGED},
         {**reply_filter.QUERY, "page": _NUMBER},
     ),
     "/runs/{run}/replies/{reply}": PageRoute(
@@ -141,11 +141,11 @@ PAGES: dict[str, PageRoute] = {
         {"candidates": _ROWS, "position": {"type": "object"}},
         _QUESTIONS,
     ),
-    "/sets": PageRoute(sets.sets_page, "Every test set.", {"sets": _ROWS, "folders": array_schema(_TEXT)}),
+    "/sets": PageRoute(sets.sets_page, "Every test set.", {"sets": _ROWS, "folders": array_of(_TEXT)}),
     "/sets/{set}": PageRoute(
         sets.set_page,
         "A test set and its questions.",
-        {"list": _ROWS, "sources": mapping_schema(_PLACE), "labels": mapping_schema(_PLACE), **_PAGED},
+        {"list": _ROWS, "sources": mapping_of(_PLACE), "labels": mapping_of(_PLACE), **_PAGED},
         {**sets.QUERY, "page": _NUMBER},
     ),
     "/sets/{set}/{question}": PageRoute(
@@ -188,7 +188,7 @@ def make_explore_app(context: PageContext, limits: ServerLimits | None = None) -
         paths[path] = paths.get(path, {}) | {"GET": endpoint}
     for form in ("csv", "jsonl", "zip"):
         paths[f"/runs/{{run}}/replies.{form}"] = {"GET": download_endpoint(context, form)}
-    paths["/models/{model}/get"] = {"POST": models.fetch_endpoint(context)}
+    paths[FETCH_PATH] = {"POST": models.fetch_endpoint(context)}
     paths["/"] = {"GET": page_endpoint(context, try_page.try_page, {})}
     paths |= {"/r/{token}": {"GET": _login_endpoint(context)}, "/static/{name}": {"GET": _static_endpoint(context)}}
     compile_templates()

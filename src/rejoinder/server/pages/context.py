@@ -18,7 +18,7 @@ from rejoinder.json_schema import Schema
 from rejoinder.server.api.auth import TokenAuth
 from rejoinder.server.api.batching import QueueFullError
 from rejoinder.server.api.endpoint import error_response, json_response, no_token_response, status_of
-from rejoinder.server.api.request_schemas import VALIDATOR
+from rejoinder.server.api.schemas import VALIDATOR
 from rejoinder.server.api.service import ApiService
 from rejoinder.server.pages.cache import PAGE_SECONDS, PATIENCE, NotYetError, PageCache, WorkProgress
 from rejoinder.server.pages.library import RunLibrary

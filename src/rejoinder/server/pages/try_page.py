@@ -7,7 +7,7 @@ from typing import Any
 from starlette.requests import Request
 
 from rejoinder.metric import metric_class
-from rejoinder.server.api.response_schemas import EXAMPLES
+from rejoinder.server.api.score import SCORE
 from rejoinder.server.api.specs import is_large_spec
 from rejoinder.server.pages.context import PageContent, PageContext, Query
 from rejoinder.server.pages.replies import find_conversation
@@ -22,7 +22,7 @@ async def try_page(context: PageContext, request: Request, query: Query) -> Page
 
 
 def _example_conversation() -> dict[str, Any]:
-    pair = EXAMPLES["score"]["pairs"][0]
+    pair = SCORE.example["pairs"][0]
     return {"context": pair["context"], "reply": pair["reply"], "references": pair["references"], "from": None}
 
 
