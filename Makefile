@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Tests start Python hundreds of times: each start reads compiled modules, whatever the caller's settings are.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-core check bench bench-gpu fuzz mutate figures screenshots docs wheels sbom release size locks matrix clean
+.PHONY: demo test test-core check bench bench-gpu fuzz mutate figures screenshots docs wheels sbom release size lock matrix clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -87,18 +87,19 @@ release: $(VENV)/dev.stamp
 size: wheels
 	$(BIN)/python -m tools.install_size
 
-# The base install with the hashes of all wheels, for each Python: requirements/python3.N.txt.
-locks: $(VENV)/dev.stamp
-	$(BIN)/python -m tools.locks
+# The base install with the hashes of all wheels, for every Python and system.
+lock: $(VENV)/dev.stamp
+	$(BIN)/uv pip compile pyproject.toml -c constraints.txt --universal --python-version 3.11 --generate-hashes \
+		--no-build --emit-build-options --no-annotate --quiet --custom-compile-command "make lock" -o requirements.txt
 
 # Wheels for every Python, and the tests on each that is here: make matrix EXTRA=test TESTS=tests/test_bleu.py
 EXTRA ?= dev
 TESTS ?= -n auto
 matrix: $(VENV)/dev.stamp
-	$(BIN)/python -m tools.matrix --extra $(EXTRA) -- $(TESTS)
+	EXTRA=$(EXTRA) $(BIN)/nox -- $(TESTS)
 
 clean:
-	rm -rf $(VENV) .venv-core build lab/build dist site src/*.egg-info .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .venv-core .nox build lab/build dist site src/*.egg-info .mypy_cache .ruff_cache .pytest_cache
 
 # Every figure that the docs quote, as docs/results has it today; make docs does the same.
 figures: $(VENV)/dev.stamp

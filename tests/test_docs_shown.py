@@ -8,7 +8,7 @@ import importlib.util
 import json
 import re
 import shutil
-import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -183,10 +183,9 @@ def imports_are_there(tree: ast.Module) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_every_shown_record_and_setting_can_be_read(page: Path) -> None:
-    toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     for block in blocks(page):
         if block.language == "toml":
-            toml.loads(block.text)
+            tomllib.loads(block.text)
         elif block.language == "json":
             try:
                 json.loads(block.text)

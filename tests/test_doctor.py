@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
+import tomllib
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
@@ -17,11 +17,6 @@ from rejoinder.models.catalog.entries import MODELS
 from rejoinder.reports import doctor as module
 from rejoinder.reports import installation, self_test
 from rejoinder.reports.self_test import METRICS, MetricTest
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 PYPROJECT = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))
 GOOD = MetricTest("length", (1.0, 2.0), (1.0, 2.0))

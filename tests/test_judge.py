@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -225,10 +226,10 @@ def test_pauses_grow_and_a_retry_after_is_honoured_by_all(monkeypatch: pytest.Mo
 
 
 def test_a_retry_after_is_a_number_or_a_date() -> None:
-    from datetime import datetime, timedelta, timezone
+    from datetime import datetime, timedelta
     from email.utils import format_datetime, formatdate
 
-    later = format_datetime(datetime.now(timezone.utc) + timedelta(seconds=90), usegmt=True)
+    later = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
     assert _parse_retry_after("7") == 7.0
     assert 80 < _parse_retry_after(later) <= 90
     for nothing in (None, "", "soon", "-5", "nan", formatdate(0, usegmt=True)):

@@ -16,8 +16,9 @@ from importlib import metadata
 from pathlib import Path
 
 from rejoinder.table import Cell, Table, to_terminal
-from tools.interpreters import CONSTRAINTS, ROOT
 
+ROOT = Path(__file__).parent.parent
+CONSTRAINTS = ROOT / "constraints.txt"
 LIMIT = 350  # megabytes
 _NOT_COUNTED = frozenset({"pip", "setuptools"})
 _WEIGHTS = ("rejoinder", "models", "weights")

@@ -49,7 +49,6 @@ _SPDX = {
 _UNSTATED = {
     "crowd-kit": "Apache-2.0",
     "python-dateutil": "Apache-2.0 OR BSD-3-Clause",
-    "tomli": "MIT",
     "usearch": "Apache-2.0",
 }
 
@@ -131,9 +130,7 @@ def _read_requirements(name: str, extra: str) -> Iterator[Requirement]:
             applies = not extra  # already counted with the library itself
         else:
             is_extra = re.search(r"\bextra\b", str(requirement.marker)) is not None
-            # The oldest Python needs the most libraries; what is not installed here is listed without a version.
-            oldest = {"python_version": "3.10"} if name == "rejoinder" else {}
-            applies = requirement.marker.evaluate({"extra": extra, **oldest}) and is_extra == bool(extra)
+            applies = requirement.marker.evaluate({"extra": extra}) and is_extra == bool(extra)
         if applies:
             yield requirement
 

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
-from sys import version_info
 from typing import Any
 
 HERE = Path(__file__).parent
@@ -25,8 +24,7 @@ _BETTER = {"higher": {"higher": "better", "lower": "worse"}, "lower": {"higher":
 
 def read_inventory() -> dict[str, list[dict[str, Any]]]:
     """The tables and figures of each paper, in its order."""
-    toml: Any = import_module("tomllib" if version_info >= (3, 11) else "tomli")
-    inventory: dict[str, list[dict[str, Any]]] = toml.loads((HERE / "paper_tables.toml").read_text("utf-8"))
+    inventory: dict[str, list[dict[str, Any]]] = tomllib.loads((HERE / "paper_tables.toml").read_text("utf-8"))
     return inventory
 
 

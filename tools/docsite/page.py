@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-import sys
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +59,7 @@ def page_of(path: Path, label: str = "") -> Page:
 
 def outline(made: dict[str, list[Page]]) -> list[Section]:
     """The sections of docs/site.toml in their order; ``made`` are the pages that code writes, by kind."""
-    toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    found: dict[str, Any] = toml.loads((DOCS / "site.toml").read_text("utf-8"))
+    found: dict[str, Any] = tomllib.loads((DOCS / "site.toml").read_text("utf-8"))
     sections = []
     for entry in found["section"]:
         pages = [page_of(DOCS / name, label) for name, label in entry.get("pages", {}).items()]

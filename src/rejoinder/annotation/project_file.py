@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import re
-import sys
+import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -199,9 +198,8 @@ def read_project(path: str | Path) -> Project:
         raw = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: the project file could not be read ({error.strerror})") from None
-    toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
-        values = toml.loads(raw.decode("utf-8-sig"))
+        values = tomllib.loads(raw.decode("utf-8-sig"))
     except ValueError as error:  # wrong encoding or syntax
         raise InputError(f"{path.name}: is not valid TOML ({error}); docs/annotating.md describes its keys") from None
     return _parse_project(TomlTable(values, path.name, _KEYS), path)

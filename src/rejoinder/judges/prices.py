@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import re
-import sys
+import tomllib
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -107,9 +106,8 @@ def read_prices(path: Path) -> tuple[PriceEntry, ...]:
 
 @functools.lru_cache(maxsize=8)
 def _parse_prices(path: Path, changed: int) -> tuple[PriceEntry, ...]:
-    toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
-        table: Mapping[str, Any] = toml.loads(path.read_text(encoding="utf-8"))
+        table: Mapping[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except (ValueError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: is not a table of prices ({error}); see docs/judge.md") from None
     source = "the packaged table" if path == PACKAGED else str(path)

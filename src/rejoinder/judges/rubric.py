@@ -6,9 +6,8 @@ that were paid for stay valid.
 
 from __future__ import annotations
 
-import importlib
 import re
-import sys
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -127,9 +126,8 @@ def _cut_card(raw: bytes, place: str) -> bytes:
 
 
 def _parse_toml(raw: bytes, place: str) -> dict[str, Any]:
-    toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
-        content: dict[str, Any] = toml.loads(raw.decode())
+        content: dict[str, Any] = tomllib.loads(raw.decode())
     except ValueError as error:  # in the encoding or the syntax
         raise InputError(f"{place}: is not valid TOML ({error}); see docs/judge.md for the keys of a rubric") from None
     return content

@@ -62,7 +62,9 @@ def _ngram_matches(texts: Texts, order: int) -> Counts:
         is_whole = remaining[: len(grams)] >= n  # the others would extend into the next text
         owner = text_index[: len(grams)]
         keys = ((owner >> np.uint64(1)) << np.uint64(n * bits) | grams) << np.uint64(1) | (owner & np.uint64(1))
-        narrow = keys[is_whole].astype(np.uint32 if owners + n * bits < _NARROW else np.uint64)  # sorted sooner
+        # 32 bits are sorted sooner.
+        narrow: NDArray[np.unsignedinteger[Any]] = keys[is_whole]
+        narrow = narrow.astype(np.uint32) if owners + n * bits < _NARROW else narrow
         if not len(narrow):
             break
         narrow.sort()

@@ -118,7 +118,7 @@ class RequestGuard:
             await asyncio.wait_for(
                 self.app(scope, self._limit_body(receive), guarded), timeout=self._limits.request_seconds
             )
-        except asyncio.TimeoutError:
+        except TimeoutError:
             if not has_started():
                 late = self._refuse(Headers(scope=scope), 503, "The request took too long; please try again.")
                 await late(scope, receive, guarded)
@@ -162,7 +162,7 @@ class RequestGuard:
                 return await receive()
             try:
                 message = await asyncio.wait_for(receive(), timeout=max(0.01, end - time.monotonic()))
-            except asyncio.TimeoutError:
+            except TimeoutError:
                 raise HTTPException(408, TOO_SLOW, CLOSE_HEADERS) from None
             is_complete = not message.get("more_body", False)
             size += len(message.get("body", b""))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-import sys
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -33,13 +32,12 @@ class ContradictionKeywords:
 def read_contradiction_keywords(path: str | Path | None = None) -> ContradictionKeywords:
     """Read the keywords of a file, or those of the package."""
     name = Path(path).name if path is not None else SHIPPED
-    toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
         source = files(__package__) / SHIPPED if path is None else Path(path)
-        table = toml.loads(source.read_text(encoding="utf-8"))
+        table = tomllib.loads(source.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{name}: cannot be read ({error.strerror})") from None
-    except (UnicodeDecodeError, toml.TOMLDecodeError) as error:
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{name}: is not valid TOML ({error})") from None
     if unknown := sorted(table.keys() - _KEYS):
         raise InputError(f"{name}: has the unknown key {unknown[0]!r}; known: {', '.join(sorted(_KEYS))}")

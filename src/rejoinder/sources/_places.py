@@ -33,14 +33,14 @@ class CorpusPlaces:
     def of(cls, places: Sequence[ResponsePlace], corpus: Corpus) -> CorpusPlaces:
         """Find places in a corpus; a moment that is not in it is an error, an item may come from anywhere."""
         turns = np.array([_turn_of(place, corpus) for place in places], dtype=np.int64)
+        names = turns.astype(np.uint64)
         text_keys: list[Numbers] = [np.zeros(0, dtype=np.int64)]
         for number, place in enumerate(places):
             if isinstance(place, Item):
                 texts = [t.text for t in place.context] + [r.text for r in place.references]
                 text_keys.append(number * len(corpus.digests) + find_text_codes(corpus, texts))
-        names = turns.astype(np.uint64)
-        for number in np.flatnonzero(turns == OUTSIDE).tolist():
-            names[number] = text_digest(places[number].id)
+                if turns[number] == OUTSIDE:
+                    names[number] = text_digest(place.id)
         return cls(turns, names, np.unique(np.concatenate(text_keys)), corpus)
 
     @property

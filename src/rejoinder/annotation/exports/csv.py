@@ -6,7 +6,7 @@ A cell that a spreadsheet would take for a formula gets a leading apostrophe, wh
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -69,7 +69,7 @@ def _make_row(results: ProjectResults, answer: FieldAnswer) -> tuple[object, ...
         )
     value = orjson.dumps(answer.value).decode() if isinstance(answer.value, list) else answer.value
     right = None if judgement.right is None else int(judgement.right)
-    at = datetime.fromtimestamp(judgement.at, timezone.utc).isoformat()
+    at = datetime.fromtimestamp(judgement.at, UTC).isoformat()
     return (
         answer.unit.id,
         answer.unit.kind,
@@ -136,4 +136,4 @@ def _parse_time(cell: str, line: int) -> float | None:
         time = datetime.fromisoformat(cell.replace("Z", "+00:00"))
     except ValueError:
         raise InputError(f"the table has an invalid time in 'at' on line {line}: {brief(cell)}") from None
-    return (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp()
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()

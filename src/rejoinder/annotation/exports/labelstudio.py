@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -69,7 +69,7 @@ def _initial_text(unit: Unit, field: AnswerField) -> str:
 
 
 def _make_annotation(shape: UnitShape, judgement: Judgement, raters: dict[str, int]) -> dict[str, Any]:
-    at = datetime.fromtimestamp(judgement.at, timezone.utc).isoformat()
+    at = datetime.fromtimestamp(judgement.at, UTC).isoformat()
     return {
         "id": int(judgement.id[:13], 16),
         "completed_by": raters[judgement.rater],

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 import re
-import sys
+import tomllib
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.resources import files
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -49,8 +48,7 @@ class SentenceTemplate(NamedTuple):
 @functools.cache
 def load_templates(table: TemplateTable) -> dict[str, SentenceTemplate]:
     """Return the template of each relation."""
-    toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    tables = toml.loads((files("rejoinder.augmentation.commonsense") / "templates.toml").read_text(encoding="utf-8"))
+    tables = tomllib.loads((files("rejoinder.augmentation.commonsense") / "templates.toml").read_text(encoding="utf-8"))
     return {relation: SentenceTemplate(**entry) for relation, entry in tables[table].items()}
 
 

@@ -6,7 +6,7 @@ import email.utils
 import math
 import re
 from collections.abc import Callable, Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from rejoinder.data.importers._columns import suggest_score
@@ -65,7 +65,7 @@ def _try(parse: Callable[[Any], float], value: Any) -> float | None:
 
 
 def _seconds(moment: datetime) -> float:
-    return (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp()
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def _parse_iso(value: Any) -> float:

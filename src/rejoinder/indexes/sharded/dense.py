@@ -33,7 +33,7 @@ from rejoinder.indexes.sharded.shard import SHARD_TURNS, map_dialogues
 from rejoinder.models.base import Encoder
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 
 class DenseShards(IndexShardWriter):

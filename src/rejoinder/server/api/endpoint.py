@@ -99,7 +99,7 @@ async def _answer_verb(request: Request, verb: Verb, schema: Schema, service: Ap
         return error_response(422, problem)
     try:
         return json_response(await asyncio.wait_for(verb.respond(service, body), service.load.seconds))
-    except asyncio.TimeoutError:
+    except TimeoutError:
         return error_response(504, f"this took longer than {service.load.seconds:g} seconds; send less per request")
     except QueueFullError:
         return busy_response()

@@ -69,7 +69,7 @@ class PageCache:
             return result
         try:
             value: Value = await asyncio.wait_for(asyncio.shield(entry.task), min(PATIENCE.get(), self._seconds))
-        except asyncio.TimeoutError:
+        except TimeoutError:
             raise NotYetError(entry.progress) from None
         return value
 

@@ -6,7 +6,7 @@ import asyncio
 import math
 import time
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -121,8 +121,8 @@ def _seconds_of(text: str | None) -> float | None:
 
 def date_in_words(seconds: float, now: float | None = None) -> str:
     """Return a moment as people say it, in UTC: "today at 14:02", "yesterday at 09:30", "12 March 2026"."""
-    then = datetime.fromtimestamp(seconds, timezone.utc)
-    today = datetime.fromtimestamp(time.time() if now is None else now, timezone.utc).date()
+    then = datetime.fromtimestamp(seconds, UTC)
+    today = datetime.fromtimestamp(time.time() if now is None else now, UTC).date()
     days = (today - then.date()).days
     if days in (0, 1):
         return f"{'yesterday' if days else 'today'} at {then:%H:%M} UTC"
