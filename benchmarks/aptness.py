@@ -19,10 +19,10 @@ import numpy as np
 
 from benchmarks.encoding import made_up
 from benchmarks.synthetic import sentences
-from rejoinder.models.aptness.card import read_aptness_card
-from rejoinder.models.aptness.encoder import AptnessEncoder
 from rejoinder.models.aptness.model import AptnessModel, open_aptness
+from rejoinder.models.aptness_card import read_aptness_card
 from rejoinder.models.device import count_threads, silence_transformers
+from rejoinder.models.encoder.aptness import AptnessEncoder
 
 ROUNDS = 4
 BETWEEN = "[unused0]"

@@ -15,8 +15,8 @@ from typing import Any
 
 from benchmarks.synthetic import sentences
 from rejoinder.data.reader import stream
-from rejoinder.indexes.base import Passage, passages
-from rejoinder.indexes.bm25 import Bm25Index
+from rejoinder.indexes.one_field.base import Passage, passages
+from rejoinder.indexes.one_field.bm25 import Bm25Index
 from rejoinder.paths import data_home
 from rejoinder.text.tokens import tokenize
 from rejoinder.types import Dialogue, Turn
@@ -39,7 +39,7 @@ print("DONE", seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 _OPEN = """
 import sys, time
 begun = time.perf_counter()
-from rejoinder.indexes.bm25 import Bm25Index
+from rejoinder.indexes.one_field.bm25 import Bm25Index
 Bm25Index.open(sys.argv[1]).search(["how are you"])
 print("DONE", time.perf_counter() - begun)
 """

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.data.collection import Collection, read_files
-from rejoinder.data.importers import ImportOptions, ImportTally, import_
+from rejoinder.data.importers import ImportOptions, ImportTally
+from rejoinder.data.inputs import import_
 from rejoinder.data.writer import write
 
 

@@ -15,8 +15,8 @@ from situated_seeds import seeds
 from tiny_talks import talks
 
 import rejoinder
+from rejoinder.data.inputs.seeds import Seed
 from rejoinder.data.objects import to_object
-from rejoinder.data.seeds import Seed
 from rejoinder.scoring.run import Plan, run
 from rejoinder.types import Candidate, Dialogue, Question, Statement, Turn
 

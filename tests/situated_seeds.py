@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rejoinder.data.seeds import Seed
+from rejoinder.data.inputs.seeds import Seed
 from rejoinder.situation.seed_vectors import Encode
 from rejoinder.stats.arrays import Floats
 from rejoinder.types import Statement

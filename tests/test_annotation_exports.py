@@ -425,7 +425,7 @@ def test_texts_of_mechanical_turk_are_html_in_the_basic_plane() -> None:
         ]
     )
     from rejoinder.annotation.exports import export_results
-    from rejoinder.annotation.results import ProjectResults
+    from rejoinder.annotation.store.results import ProjectResults
 
     project = project_of()
     units = {unit.id: unit for unit in make_units(project, found)}
@@ -437,7 +437,7 @@ def test_texts_of_mechanical_turk_are_html_in_the_basic_plane() -> None:
 def results_file(store: Store, shape: str) -> bytes:
     """What Mechanical Turk gives back, made from the answers in a store, in one of its three shapes."""
     from rejoinder.annotation.exports._shape import find_shape
-    from rejoinder.annotation.results import read_results
+    from rejoinder.annotation.store.results import read_results
 
     names = find_shape(read_results(store)).fields
     rows = []

@@ -19,12 +19,12 @@ import tiny_models
 import rejoinder
 from rejoinder.errors import InputError, SpecError
 from rejoinder.metrics.aptness import Aptness
-from rejoinder.models.aptness import card as aptness_card
+from rejoinder.models import aptness_card
 from rejoinder.models.aptness.calibration import calibrated_probability, copied_share, log_length, repeated_share
-from rejoinder.models.aptness.encoder import AptnessEncoder
 from rejoinder.models.aptness.model import AptnessModel, open_aptness
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.catalog.manifest import is_model_available
+from rejoinder.models.encoder.aptness import AptnessEncoder
 from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.types import Item, Pair, Response, Turn
 

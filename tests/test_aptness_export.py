@@ -11,8 +11,8 @@ import pytest
 import tiny_aptness
 
 from rejoinder.errors import InputError
-from rejoinder.models.aptness import card as aptness_card
-from rejoinder.models.encoder.onnx import open_session
+from rejoinder.models import aptness_card
+from rejoinder.models.onnx.session import open_session
 
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 

@@ -14,10 +14,10 @@ import tiny_aptness
 import tiny_models
 
 from rejoinder.metrics.aptness import Aptness
-from rejoinder.models.aptness import card as aptness_card
+from rejoinder.models import aptness_card
 from rejoinder.models.aptness.model import AptnessModel
 from rejoinder.models.aptness.windows import split_into_windows, split_text
-from rejoinder.models.encoder.tokenization import read_tokenizer
+from rejoinder.models.tokenization import read_tokenizer
 from rejoinder.types import Item, Pair, Response, Turn
 
 WORDS = [word for word in tiny_models.WORDS if word.isalpha()]

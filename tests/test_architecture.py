@@ -7,6 +7,7 @@ import functools
 import importlib
 import subprocess
 import sys
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,12 @@ LAYERS = [
     ("__main__",),
 ]
 LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}
+# Imports that lead back to their own module, each with the reason why it is better so; no other may.
+BACKWARD = {
+    ("indexes.corpus", "indexes.speakers"): "corpus.speakers is computed once per corpus, and reads all of it",
+    ("scoring.result", "scoring.frames"): "to_pandas() is a method of the scores that it makes a table of",
+}
+MAX_CHAIN = 25  # modules that import one another in a row: a change of the last can reach the first
 HEAVY = ("torch", "transformers", "pandas", "sklearn", "matplotlib", "scipy", "nltk", "pyarrow", "sacrebleu")
 
 
@@ -69,6 +76,45 @@ def imported_by(path: Path) -> set[str]:
     return names
 
 
+def folder_of(name: str) -> str:
+    """The folder of a module; a package is in its own folder."""
+    return name if (ROOT / name.replace(".", "/")).is_dir() else name.rpartition(".")[0]
+
+
+@functools.cache
+def import_graph() -> dict[str, list[str]]:
+    """What every module imports: at its top, inside a function or for types alone, without what is in BACKWARD."""
+    imports = {name_of(path): imported_by(path) & NAMES for path in modules()}
+    return {
+        one: sorted(other for other in names - {one} if (one, other) not in BACKWARD) for one, names in imports.items()
+    }
+
+
+def find_circle(graph: Mapping[str, Collection[str]]) -> list[str]:
+    """Nodes that lead back to the first of them; none where all can be put into an order."""
+    rest = dict(graph)
+    while free := [node for node, others in rest.items() if not any(other in rest for other in others)]:
+        for node in free:
+            del rest[node]
+    circle: list[str] = []
+    while rest:
+        node = next(iter(rest)) if not circle else next(one for one in rest[circle[-1]] if one in rest)
+        if node in circle:
+            return circle[circle.index(node) :]
+        circle.append(node)
+    return circle
+
+
+def find_longest_chain(graph: Mapping[str, Collection[str]]) -> list[str]:
+    """The longest row of nodes of which each leads to the next; the graph has no circle."""
+
+    @functools.cache
+    def follow(node: str) -> tuple[str, ...]:
+        return (node, *max(map(follow, graph[node]), key=len, default=()))
+
+    return list(max(map(follow, graph), key=len))
+
+
 @pytest.mark.parametrize("path", modules(), ids=name_of)
 def test_imports_point_one_way_and_stay_out_of_private_modules(path: Path) -> None:
     mine = name_of(path).partition(".")[0]
@@ -78,6 +124,34 @@ def test_imports_point_one_way_and_stay_out_of_private_modules(path: Path) -> No
     assert not upward, f"rejoinder.{name_of(path)} must not import {upward}"
     private = {name for name in others if any(part.startswith("_") for part in name.split("."))}
     assert not private, f"rejoinder.{name_of(path)} must not import what another package keeps private: {private}"
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    assert find_circle(import_graph()) == []
+
+
+def test_what_may_lead_back_still_does() -> None:
+    for one, other in BACKWARD:
+        assert other in imported_by(ROOT / f"{one.replace('.', '/')}.py"), f"take {one}, {other} out of BACKWARD"
+        assert find_circle({**import_graph(), one: [*import_graph()[one], other]}), f"{one}, {other} leads back no more"
+
+
+def test_no_folder_imports_itself_through_others() -> None:
+    graph: dict[str, set[str]] = {}
+    for name, others in import_graph().items():
+        graph.setdefault(folder_of(name), set()).update(map(folder_of, others))
+    assert find_circle({folder: others - {folder, ""} for folder, others in graph.items() if folder}) == []
+
+
+def test_chains_of_modules_are_short() -> None:
+    chain = find_longest_chain(import_graph())
+    assert len(chain) <= MAX_CHAIN, f"{len(chain)} modules import one another in a row: {' -> '.join(chain)}"
+
+
+def test_circles_and_chains_are_found() -> None:
+    assert find_circle({"a": ["b"], "b": ["c"], "c": []}) == []
+    assert find_circle({"a": ["b"], "b": ["c"], "c": ["b"]}) == ["b", "c"]
+    assert find_longest_chain({"a": ["b", "c"], "b": ["c"], "c": []}) == ["a", "b", "c"]
 
 
 def test_the_core_never_imports_the_lab() -> None:

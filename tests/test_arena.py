@@ -24,7 +24,7 @@ from scipy.special import expit
 
 import rejoinder
 from rejoinder.cli import program
-from rejoinder.comparison.power import pilot_from_records
+from rejoinder.comparison.rating_power import pilot_from_records
 from rejoinder.data.collection import Collection, collect
 from rejoinder.errors import BudgetError, InputError, SpecError
 from rejoinder.judges import load_rubric

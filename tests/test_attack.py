@@ -24,9 +24,9 @@ from rejoinder.errors import InputError, RejoinderError, SpecError
 from rejoinder.metric import NAN, Metric, Rows, SetMetric, Statistic
 from rejoinder.probes import ATTACKS, AttackPlan, Robustness, attack
 from rejoinder.probes.attack import read_attack_records
-from rejoinder.probes.result import average_by_corpus, score_wins
+from rejoinder.probes.result import robustness_by_corpus_table, robustness_table, worst_case_table
 from rejoinder.probes.sampling import draw_exchanges, share_evenly
-from rejoinder.probes.tables import robustness_by_corpus_table, robustness_table, worst_case_table
+from rejoinder.probes.trial_scores import average_by_corpus, score_wins
 from rejoinder.stats.interval import mean_interval
 from rejoinder.types import Dialogue, Item, Pair, Reference, Turn
 

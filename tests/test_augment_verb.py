@@ -12,7 +12,8 @@ import pytest
 import rejoinder
 from rejoinder.augmentation import sources
 from rejoinder.augmentation.acceptance import AdaptationOutcome
-from rejoinder.augmentation.augment import augment, augment_records, to_references
+from rejoinder.augmentation.augment import augment, augment_records
+from rejoinder.augmentation.augmenter import to_references
 from rejoinder.augmentation.plan import AugmentationPlan, parse_retrieval
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.augmentation.retrieval import Retrieval

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, SpecError
 from rejoinder.indexes.sif import SifEncoder, fit_sif, read_word_counts
-from rejoinder.models.word_vectors import load_word_vectors
+from rejoinder.models.word_vectors.model import load_word_vectors
 from rejoinder.sources import Corpus, Moment, parse_source
 from rejoinder.types import Dialogue, Item, Reference, Turn
 

@@ -26,14 +26,15 @@ from rejoinder.cli import models as cli
 from rejoinder.data.download import FetchError, RetryPolicy
 from rejoinder.errors import MissingExtraError, RejoinderError, SpecError
 from rejoinder.models import weight_sets
-from rejoinder.models.catalog import convert, entries, manifest
-from rejoinder.models.catalog import fetch as package
+from rejoinder.models.catalog import entries, manifest
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.catalog.entry import CatalogModel, Hub, ModelFile, Package, Shipped, SplitArchive
-from rejoinder.models.catalog.fetch import fetch_model
 from rejoinder.models.catalog.manifest import ModelMissingError, require_model
+from rejoinder.models.download import convert
+from rejoinder.models.download import fetch as package
+from rejoinder.models.download.fetch import fetch_model
 from rejoinder.models.encoder.factory import load_encoder
-from rejoinder.models.word_vectors import load_word_vectors
+from rejoinder.models.word_vectors.model import load_word_vectors
 from tests.tiny_encoder import write_encoder
 
 HURRY = RetryPolicy(timeout=10.0, attempts=2, pause=0.01)
@@ -123,7 +124,7 @@ def word_vectors_package(folder: Path) -> tuple[CatalogModel, Path]:
 def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[CatalogModel, Path]:
     model, wheel = word_vectors_package(tmp_path / "wheel")
     monkeypatch.setattr(entries, "MODELS", {**MODELS, model.name: model})
-    monkeypatch.setattr("rejoinder.models.word_vectors.MODELS", entries.MODELS)
+    monkeypatch.setattr("rejoinder.models.word_vectors.model.MODELS", entries.MODELS)
     return model, wheel
 
 
@@ -589,7 +590,7 @@ import sys
 sys.path.insert(0, sys.argv[2])
 from rejoinder.models.catalog import entries
 from rejoinder.models.catalog.entry import CatalogModel, Hub
-from rejoinder.models.catalog.fetch import fetch_model
+from rejoinder.models.download.fetch import fetch_model
 entries.MODELS["tiny"] = CatalogModel(
     "tiny", "encoder", "tests", "CC0-1.0", 1_000, Hub("who/tiny"), citation="nobody 2024"
 )

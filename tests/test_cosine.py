@@ -15,7 +15,7 @@ import rejoinder
 from rejoinder.errors import SpecError
 from rejoinder.metrics.cosine import Cosine
 from rejoinder.models.encoder.factory import load_encoder
-from rejoinder.models.word_vectors import load_word_vectors
+from rejoinder.models.word_vectors.model import load_word_vectors
 from rejoinder.types import Item, Pair, Response, Turn
 
 SAID = [

@@ -12,17 +12,18 @@ from rejoinder.data.collection import collect
 from rejoinder.data.dataset_reader import DatasetRow, alternate_speakers, pick_by_index
 from rejoinder.data.datasets import dataset
 from rejoinder.data.download import FetchError, RetryPolicy, _describe_error, _is_web, dataset_file_url, download_file
-from rejoinder.data.importers import ImportOptions, ImportTally, import_
+from rejoinder.data.importers import ImportOptions, ImportTally
 from rejoinder.data.importers import _rows as cells
 from rejoinder.data.importers._messages import parse_message
 from rejoinder.data.importers.convokit import Utterance, build_threads
 from rejoinder.data.importers.dstc10 import parse_ratings, parse_response, parse_transcript
+from rejoinder.data.inputs import import_
+from rejoinder.data.inputs.seeds import check_statement_category, read_seeds, write_seeds
 from rejoinder.data.knowledge import KNOWLEDGE, KnowledgeTriple, find_knowledge_files, normalise_persons, read_triples
 from rejoinder.data.questions import find_right_candidates, rank_grades
 from rejoinder.data.reader import LONGEST_LINE, InputFile
 from rejoinder.data.remote import RemoteFolder, is_remote, join_address, redact_address, split_address
 from rejoinder.data.schema import Place, from_object
-from rejoinder.data.seeds import check_statement_category, read_seeds, write_seeds
 from rejoinder.data.shards.pack import RECORDS_PER_SHARD
 from rejoinder.errors import InputError, SpecError
 from rejoinder.files import sha256_of

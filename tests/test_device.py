@@ -18,9 +18,10 @@ from rejoinder.models import device
 from rejoinder.models.aptness.model import AptnessModel
 from rejoinder.models.batching import split_into_batches
 from rejoinder.models.device import GraphBackend
-from rejoinder.models.encoder import factory, onnx
+from rejoinder.models.encoder import factory
 from rejoinder.models.encoder.onnx import OnnxEncoder
 from rejoinder.models.encoder.probe_sentences import probe_texts
+from rejoinder.models.onnx import session
 
 Machine = Callable[..., None]
 
@@ -33,7 +34,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
         device._choose_backend.cache_clear()
         found = [device.CPU_PROVIDER, *([device.CUDA_PROVIDER] if provider else [])]
         monkeypatch.setattr(device, "has_cuda_driver", lambda: driver)
-        monkeypatch.setattr(device, "_onnx_providers", lambda: found)
+        monkeypatch.setattr(device, "_list_providers", lambda: found)
         monkeypatch.setattr(device, "_torch_has_cuda", lambda: torch and driver)
         if asked is None:
             monkeypatch.delenv("REJOINDER_DEVICE", raising=False)
@@ -96,7 +97,7 @@ def test_without_a_driver_neither_library_is_asked(machine: Machine, monkeypatch
     def asked() -> Any:
         raise AssertionError("a large library was loaded to find out what the missing driver says")
 
-    monkeypatch.setattr(device, "_onnx_providers", asked)
+    monkeypatch.setattr(device, "_list_providers", asked)
     monkeypatch.setattr(device, "_torch_has_cuda", asked)
     assert device.graph_backend() == GraphBackend("cpu", "onnxruntime")
 
@@ -110,9 +111,9 @@ def test_onnxruntime_is_asked_for_cuda_without_tf32(
     monkeypatch.setattr(onnxruntime, "InferenceSession", lambda path, options, providers: opened.append(providers))
     graph = tiny_models.write_exported_encoder(tmp_path) / "model.onnx"
     machine(driver=True, provider=True)
-    onnx.open_session(graph)
+    session.open_session(graph)
     machine(driver=True, provider=True, asked="cpu")
-    onnx.open_session(graph)
+    session.open_session(graph)
     assert opened == [[("CUDAExecutionProvider", {"use_tf32": "0"}), "CPUExecutionProvider"], ["CPUExecutionProvider"]]
 
 
@@ -124,9 +125,9 @@ def test_batches_are_larger_on_a_gpu_and_computed_one_after_the_other(
     machine(driver=True, provider=True)
     assert max(map(len, split_into_batches([8] * 1000))) == 512
     monkeypatch.setenv("REJOINDER_THREADS", "2")
-    monkeypatch.setattr(onnx, "ThreadPoolExecutor", None)
+    monkeypatch.setattr(session, "ThreadPoolExecutor", None)
     seen: list[int] = []
-    onnx.compute_in_parallel(lambda batch: seen.append(len(batch)), split_into_batches([8] * 1000))
+    session.compute_in_parallel(lambda batch: seen.append(len(batch)), split_into_batches([8] * 1000))
     assert seen == [512, 488]
 
 
@@ -173,7 +174,7 @@ def test_torch_computes_the_shipped_graphs_as_onnxruntime_does() -> None:
     }.items():
         path = require_model("aptness") / f"{name}.onnx"
         ours = TorchGraph(path, "cpu").run(None, given)
-        theirs = onnx._open_onnxruntime(path, "cpu").run(None, given)
+        theirs = session._open_onnxruntime(path, "cpu").run(None, given)
         for mine, its in zip(ours, theirs, strict=True):
             assert mine.shape == its.shape
             assert mine.dtype == its.dtype

@@ -398,7 +398,7 @@ def test_minilm_is_what_sentence_transformers_makes_of_it() -> None:
 def test_a_few_texts_are_shared_by_all_cores() -> None:
     import numpy as np
 
-    from rejoinder.models.encoder.onnx import _split_for_workers
+    from rejoinder.models.onnx.session import _split_for_workers
 
     whole = np.arange(9)
     shared = _split_for_workers([whole], 4)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from importing import imported, save
 
-from rejoinder.data.importers import ImportTally, import_
+from rejoinder.data.importers import ImportTally
+from rejoinder.data.inputs import import_
 from rejoinder.errors import InputError, SpecError
 from rejoinder.types import Dialogue, Rating, Reference, Statement, Turn
 

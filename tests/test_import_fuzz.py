@@ -14,9 +14,10 @@ import orjson
 import pytest
 from importing import chat
 
-from rejoinder.data.detection import detect_format, take_sample
-from rejoinder.data.importers import ImportOptions, import_
+from rejoinder.data.importers import ImportOptions
+from rejoinder.data.inputs import import_
 from rejoinder.data.schema import Place, from_object
+from rejoinder.data.tables.detection import detect_format, take_sample
 from rejoinder.data.writer import encode_record
 from rejoinder.errors import RejoinderError
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from importing import chat, imported, save
 
-from rejoinder.data.importers import ImportTally, import_
+from rejoinder.data.importers import ImportTally
 from rejoinder.data.importers._tools import join_tool_calls, list_tool_events
-from rejoinder.data.inputs import Input
+from rejoinder.data.inputs import Input, import_
 from rejoinder.errors import InputError
 from rejoinder.types import Turn
 

@@ -13,8 +13,9 @@ import pytest
 from importing import imported, save
 
 import rejoinder
-from rejoinder.data.importers import ImportOptions, ImportTally, import_
-from rejoinder.data.importers._columns import nearest_column
+from rejoinder.data.importers import ImportOptions, ImportTally
+from rejoinder.data.inputs import import_
+from rejoinder.data.tables.columns import nearest_column
 from rejoinder.errors import InputError, MissingExtraError, SpecError
 from rejoinder.types import Item, Rating, Reference, Turn
 

@@ -14,9 +14,10 @@ from importing import chat, imported, save
 
 from rejoinder.cli.import_ import command
 from rejoinder.data.collection import read_files
-from rejoinder.data.importers import ImportOptions, ImportTally, import_, importer, importer_names
-from rejoinder.data.importers._base import FLAGS
+from rejoinder.data.importer import FLAGS
+from rejoinder.data.importers import ImportOptions, ImportTally, importer, importer_names
 from rejoinder.data.importers._ids import content_digest
+from rejoinder.data.inputs import import_
 from rejoinder.errors import InputError, SpecError
 
 NAMES = importer_names()

@@ -20,8 +20,7 @@ import pytest
 
 import rejoinder
 from rejoinder.data import reader, spool
-from rejoinder.data.importers import import_
-from rejoinder.data.inputs import Input, read_dialogues
+from rejoinder.data.inputs import Input, import_, read_dialogues
 from rejoinder.data.shards.pack import write_record_file
 from rejoinder.errors import InputError
 from rejoinder.scoring.run import Plan, run

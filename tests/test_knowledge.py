@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rejoinder.augmentation.commonsense.inference import GeneratedKnowledge, MatchedKnowledge
 from rejoinder.augmentation.commonsense.knowledge import HeadIndex, Knowledge, phrase_head, read_knowledge
 from rejoinder.augmentation.commonsense.persons import resolve_second_person, resolve_third_person, retell_as_event
+from rejoinder.augmentation.inference import GeneratedKnowledge, MatchedKnowledge
 from rejoinder.errors import InputError, SpecError
 from rejoinder.models.base import Side, TokenVectors, Vectors
 from rejoinder.types import Item, Reference, Turn

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tiny_models import byte_pairs
 
-from rejoinder.augmentation.commonsense.inference import GeneratedKnowledge
+from rejoinder.augmentation.inference import GeneratedKnowledge
 from rejoinder.errors import RejoinderError, SpecError
 from rejoinder.models.comet.model import GENERATION_MARK, load_sequence_comet
 from rejoinder.types import Item, Turn

@@ -13,8 +13,8 @@ from importing import imported, save
 
 import rejoinder
 from rejoinder.cli.score import command
-from rejoinder.data.detection import Sample, detect_format, list_claims, take_sample
 from rejoinder.data.importers import File, ImportOptions, ImportTally, import_places
+from rejoinder.data.tables.detection import Sample, detect_format, list_claims, take_sample
 from rejoinder.types import Item, Response
 
 SHAPES = Path(__file__).parent / "shapes"

@@ -6,8 +6,8 @@ import pytest
 
 import rejoinder
 from rejoinder.comparison.judgements import sort_judgements
-from rejoinder.comparison.power import pilot_from_records, pilot_from_scores
 from rejoinder.comparison.preferences import rank_by_preference
+from rejoinder.comparison.rating_power import pilot_from_records, pilot_from_scores
 from rejoinder.comparison.trust import trust
 from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError

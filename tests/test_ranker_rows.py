@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rejoinder.models.aptness.card import SpecialTokens
+from rejoinder.models.aptness_card import SpecialTokens
 from rejoinder.models.ranker.rows import (
     RankerLimits,
     candidate_row,
@@ -12,7 +12,7 @@ from rejoinder.models.ranker.rows import (
     question_texts,
     request_ids,
     situation_rows,
-    strip_brackets,
+    spell_out_names,
 )
 from rejoinder.types import Candidate, Question, Statement, Turn
 
@@ -84,7 +84,7 @@ def test_no_statements_are_no_rows_and_a_blank_one_has_an_empty_span() -> None:
     ],
 )
 def test_names_lose_their_brackets(text: str, read: str) -> None:
-    assert strip_brackets(text) == read
+    assert spell_out_names(text) == read
 
 
 def test_all_texts_of_a_question_are_read_without_brackets() -> None:

@@ -124,7 +124,7 @@ def test_the_signature_says_everything_that_decides_the_number() -> None:
 
 
 def test_a_folder_is_listed_again_only_when_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rejoinder.data.detection import detect_format, take_sample
+    from rejoinder.data.tables.detection import detect_format, take_sample
 
     sample = take_sample(b"prompt,response\nHi.,Hello.\n", "replies.csv")
     assert detect_format(sample) == "csv"

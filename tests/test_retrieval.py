@@ -21,12 +21,13 @@ from numpy.typing import NDArray
 from rejoinder import cli
 from rejoinder.data.reader import stream
 from rejoinder.errors import InputError, RejoinderError, SpecError
-from rejoinder.indexes import parts, posting_weights
-from rejoinder.indexes.base import Hit, Index, Passage, passages
-from rejoinder.indexes.bm25 import Bm25Index
-from rejoinder.indexes.dense import DenseIndex
 from rejoinder.indexes.factory import open_index
-from rejoinder.indexes.filter import score_lower_bound
+from rejoinder.indexes.one_field import posting_weights
+from rejoinder.indexes.one_field.base import Hit, Index, Passage, passages
+from rejoinder.indexes.one_field.bm25 import Bm25Index
+from rejoinder.indexes.one_field.dense import DenseIndex
+from rejoinder.indexes.one_field.filter import score_lower_bound
+from rejoinder.indexes.one_field.folder import verify_index_files
 from rejoinder.models.base import Side, TokenVectors
 from rejoinder.text.tokens import tokenize
 from rejoinder.types import Dialogue, Turn
@@ -277,7 +278,7 @@ def test_an_index_that_grew_is_the_same_as_one_built_at_once(make: Make, cuts: t
     assert grown.manifest.counts == whole.manifest.counts
     assert grown.search(queries, 1000) == whole.search(queries, 1000)
     assert grown.search(queries, **everything) == whole.search(queries, **everything)
-    assert parts.verify_index_files(tmp_path / "grown") == grown.manifest
+    assert verify_index_files(tmp_path / "grown") == grown.manifest
     if isinstance(whole, Bm25Index):
         [one], [other] = ([p for p in index.manifest.parts if p.role == "postings"] for index in (whole, grown))
         assert one == other  # to the last byte
@@ -289,7 +290,7 @@ def test_the_same_passages_give_the_same_bytes(make: Make, tmp_path: Path) -> No
     for name in ("one", "two"):
         make(passages(corpus(8)), tmp_path / name)
     assert (tmp_path / "one" / "manifest.json").read_bytes() == (tmp_path / "two" / "manifest.json").read_bytes()
-    parts.verify_index_files(tmp_path / "one")
+    verify_index_files(tmp_path / "one")
     assert not [path for path in tmp_path.rglob("*") if path.suffix in (".pkl", ".pickle")]
 
 
@@ -472,10 +473,10 @@ def test_a_changed_byte_is_found_by_checking(make: Make, tmp_path: Path) -> None
             raw[-1] ^= 1
             path.write_bytes(raw)
             with pytest.raises(InputError, match="sha256"):
-                parts.verify_index_files(tmp_path / "index")
+                verify_index_files(tmp_path / "index")
             raw[-1] ^= 1
             path.write_bytes(raw)
-    parts.verify_index_files(tmp_path / "index")
+    verify_index_files(tmp_path / "index")
 
 
 @pytest.mark.parametrize(

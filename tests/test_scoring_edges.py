@@ -41,7 +41,7 @@ from rejoinder.scoring.folder import read_run_about
 from rejoinder.scoring.index import DataFile, ResponseIndex, index_inputs
 from rejoinder.scoring.result import Scores, ScoresBuilder, _reduce_groups
 from rejoinder.scoring.run import _available_parts
-from rejoinder.scoring.sharded.reader import ABOUT, SHARDS, list_run_parts, merge_run_parts
+from rejoinder.scoring.run_parts import ABOUT, SHARDS, list_run_parts, merge_run_parts
 from rejoinder.scoring.worker import score_pairs_with_engine
 from rejoinder.table import Estimate
 from rejoinder.text.language import looks_english

@@ -17,7 +17,7 @@ pytest.importorskip("httpx2")
 
 from rejoinder.cli import program
 from rejoinder.data.datasets import dataset
-from rejoinder.models.catalog import fetch
+from rejoinder.models.download import fetch
 from rejoinder.reports.findings import compute_findings
 from rejoinder.server.pages.app import PAGES
 from rejoinder.server.pages.context import PageContext
@@ -290,8 +290,8 @@ def test_the_command_says_what_is_wrong_before_it_serves(tmp_path: Path) -> None
 def test_annotation_and_exploration_share_one_server(house: PageContext, tmp_path: Path) -> None:
     from starlette.testclient import TestClient
 
-    from rejoinder.server.dispatch import AppDispatcher
     from rejoinder.server.pages.app import make_explore_app
+    from rejoinder.server.pages.dispatch import AppDispatcher
     from tests.annotate_site import FREE, make_annotation_app, store_of, write_project
 
     store = store_of(write_project(tmp_path))

@@ -22,7 +22,7 @@ from click.testing import CliRunner
 import rejoinder
 from rejoinder.cli import program
 from rejoinder.data.collection import Collection
-from rejoinder.data.detection import list_claims, sample_file
+from rejoinder.data.tables.detection import list_claims, sample_file
 from rejoinder.errors import RejoinderError
 
 SHAPES = Path(__file__).parent / "shapes"

@@ -19,11 +19,11 @@ from rejoinder.data.writer import write
 from rejoinder.engines.base import TaskResult, WorkerSpec
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import InputError, MissingExtraError, SpecError
-from rejoinder.indexes import parts
-from rejoinder.indexes.base import Passage, passages
-from rejoinder.indexes.bm25 import Bm25Index
-from rejoinder.indexes.dense import DenseIndex
 from rejoinder.indexes.factory import open_index
+from rejoinder.indexes.one_field.base import Passage, passages
+from rejoinder.indexes.one_field.bm25 import Bm25Index
+from rejoinder.indexes.one_field.dense import DenseIndex
+from rejoinder.indexes.one_field.folder import MANIFEST, verify_index_files
 from rejoinder.indexes.sharded import builder, vocabulary
 from rejoinder.indexes.sharded.bm25 import ShardedBm25Index
 from rejoinder.indexes.sharded.dense import ShardedDenseIndex
@@ -279,7 +279,7 @@ def test_an_index_that_grew_finds_what_one_built_at_once_finds(
     one, _ = one_and_many(kind, dialogues, files(fresh, dialogues, 1), fresh)
     assert (grown.shards, len(grown)) == (4, len(one))
     assert grown.search(queries(), 5) == one.search(queries(), 5)
-    parts.verify_index_files(grown.folder)
+    verify_index_files(grown.folder)
     before = bytes_of(grown.folder)
     with pytest.raises(InputError, match="'d3' occurs twice"):
         grown.append(passages([talk("new", "cat"), talk("d3", "cat")]))
@@ -320,7 +320,7 @@ def test_words_are_found_by_halving_whatever_their_script(tmp_path: Path) -> Non
 def test_a_damaged_shard_is_told_in_one_sentence(kind: str, dialogues: list[Dialogue], tmp_path: Path) -> None:
     _, many = one_and_many(kind, dialogues[:50], files(tmp_path / "data", dialogues[:50], 3), tmp_path)
     for path in sorted(many.folder.rglob("*")):
-        if path.is_file() and path.name != parts.MANIFEST:
+        if path.is_file() and path.name != MANIFEST:
             content = path.read_bytes()
             path.write_bytes(content[:-1])
             with pytest.raises(InputError, match="is damaged"):

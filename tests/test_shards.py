@@ -15,6 +15,7 @@ from tiny_shards import placed, talk
 
 from rejoinder.cli import program
 from rejoinder.data.grouping import group_by_conversation
+from rejoinder.data.inputs import folder
 from rejoinder.data.reader import stream
 from rejoinder.data.shards import manifest
 from rejoinder.data.shards.conversations import conversation_digest, find_shared, save_digests, sort_digests
@@ -201,3 +202,7 @@ def test_what_is_no_folder_of_shards_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(InputError, match="cannot be created as a folder"):
         pack_records(placed(talk()), str(tmp_path / "file"))
+
+
+def test_a_folder_of_shards_is_known_by_the_name_of_its_catalogue() -> None:
+    assert folder.CATALOGUE == manifest.NAME

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import rejoinder
-from rejoinder.models.aptness.card import check_aptness_files, read_aptness_card
 from rejoinder.models.aptness.model import AptnessModel
+from rejoinder.models.aptness_card import check_aptness_files, read_aptness_card
 from rejoinder.models.ranker.model import open_ranker
 from rejoinder.types import Candidate, Question, Statement, Turn
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from situated_seeds import axes, known, seeds, spread
 
-from rejoinder.data.seeds import Seed
+from rejoinder.data.inputs.seeds import Seed
 from rejoinder.situation.distractors import (
     DistractorRegression,
     draw_distractors,

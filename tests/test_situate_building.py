@@ -10,8 +10,8 @@ import pytest
 from situated_seeds import axes, seeds, spread
 
 from rejoinder.data.collection import read_files
+from rejoinder.data.inputs.seeds import extract_seeds
 from rejoinder.data.questions import limit_situation
-from rejoinder.data.seeds import extract_seeds
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError
 from rejoinder.selection.card import write_test_set_card

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from situated_seeds import known
 
-from rejoinder.data.seeds import Seed
+from rejoinder.data.inputs.seeds import Seed
 from rejoinder.errors import InputError
 from rejoinder.situation.contradictions import ContradictionKeywords, find_contradictions, read_contradiction_keywords
 from rejoinder.situation.overlap import OverlapIndex

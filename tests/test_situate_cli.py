@@ -11,7 +11,7 @@ from situated_seeds import seeds
 
 from rejoinder.cli import program
 from rejoinder.data.collection import read_files
-from rejoinder.data.seeds import read_seeds, write_seeds
+from rejoinder.data.inputs.seeds import read_seeds, write_seeds
 from rejoinder.data.writer import write
 from rejoinder.types import Rating
 

@@ -15,9 +15,9 @@ from rejoinder.annotation.exports import export_judgements
 from rejoinder.annotation.project_file import read_project
 from rejoinder.annotation.store import open_store
 from rejoinder.annotation.units import make_units
+from rejoinder.data.inputs.seeds import read_seeds, write_seeds
 from rejoinder.data.questions import find_right_candidates
 from rejoinder.data.reader import stream
-from rejoinder.data.seeds import read_seeds, write_seeds
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError
 from rejoinder.selection.sheet import read_scoring_sheet

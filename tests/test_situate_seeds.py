@@ -9,7 +9,7 @@ import orjson
 import pytest
 from situated_seeds import seeds
 
-from rejoinder.data.seeds import Seed, extract_seeds, read_seeds, reply_polarity, write_seeds
+from rejoinder.data.inputs.seeds import Seed, extract_seeds, read_seeds, reply_polarity, write_seeds
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError
 from rejoinder.situation.projects import read_situation_requests

@@ -206,7 +206,7 @@ class TwoWords:
 
 
 def test_averaged_word_vectors_pass_over_unknown_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rejoinder.models.word_vectors.load_word_vectors", lambda name: TwoWords())
+    monkeypatch.setattr("rejoinder.models.word_vectors.model.load_word_vectors", lambda name: TwoWords())
     found = average_word_vectors(["Tea, please", "tea milk", "nothing", "?"], "two")
     assert found == pytest.approx(np.array([[1, 0], [0.6, 0.8], [0, 0], [0, 0]]))
 

@@ -16,8 +16,8 @@ from importing import imported, save
 import rejoinder
 from rejoinder.cli import program
 from rejoinder.data.importers import ImportTally
-from rejoinder.data.rating_cells import parse_rating
-from rejoinder.data.rating_columns import find_rating_columns
+from rejoinder.data.tables.rating_cells import parse_rating
+from rejoinder.data.tables.rating_columns import find_rating_columns
 from rejoinder.errors import InputError, InputWarning
 from rejoinder.types import Rating
 

@@ -14,7 +14,7 @@ from tiny_models import byte_pairs  # noqa: E402
 
 from rejoinder.augmentation.paraphrase import BackTranslation, paraphrase  # noqa: E402
 from rejoinder.errors import InputError, SpecError  # noqa: E402
-from rejoinder.models.translation import Translator, open_translator  # noqa: E402
+from rejoinder.models.translation.model import Translator, open_translator  # noqa: E402
 
 TEXTS = ["the cat sat on the mat", "yes", "the train leaves at nine", ""]
 

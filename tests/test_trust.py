@@ -13,9 +13,9 @@ import pytest
 
 import rejoinder
 from rejoinder.comparison import trust as verdict
-from rejoinder.comparison.compare import SystemDifference
 from rejoinder.comparison.rated_scores import ORACLE
 from rejoinder.comparison.shared_base_models import find_families, find_shared_families
+from rejoinder.comparison.slices import SystemDifference
 from rejoinder.comparison.trust import AgreementDifference, Trust, trust
 from rejoinder.comparison.trust_tables import metric_agreement_table, trust_advice
 from rejoinder.data.collection import Collection

@@ -18,8 +18,13 @@ from rejoinder.comparison.next_ratings import (
     next_table,
     select_suggested_records,
 )
-from rejoinder.comparison.power import make_rating_plans, pilot_from_records, pilot_from_scores, rating_plan_table
 from rejoinder.comparison.preferences import rank_by_preference
+from rejoinder.comparison.rating_power import (
+    make_rating_plans,
+    pilot_from_records,
+    pilot_from_scores,
+    rating_plan_table,
+)
 from rejoinder.data.collection import collect
 from rejoinder.errors import InputError, RunError
 from rejoinder.scoring.result import Scores

@@ -18,7 +18,7 @@ from rejoinder.model_use import ModelUse, describe_restrictions, format_licence,
 from rejoinder.models import weight_sets
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.catalog.manifest import find_licence
-from rejoinder.models.idk import IdkCard, write_idk_card
+from rejoinder.models.idk.model import IdkCard, write_idk_card
 from rejoinder.models.weight_sets import WeightsMissingError, list_weights, set_of, use_weights, weights_folder
 
 ROOT = Path(__file__).parents[1]
@@ -120,7 +120,7 @@ def test_a_set_without_the_weights_of_a_metric_says_so(research: Path, monkeypat
 
 def test_a_regression_reads_the_vectors_of_its_own_set(research: Path) -> None:
     with use_weights("research"):
-        from rejoinder.models.encoder.pair_encoder import load_pair_encoder
+        from rejoinder.models.idk.pair_encoder import load_pair_encoder
 
         encoder = load_pair_encoder(cache=False)
     card = IdkCard("aptness", encoder.digest, (0.5,) * encoder.dimensions, 0.1, {"licence": "CC-BY-NC-4.0"})

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from rejoinder.errors import MissingExtraError
-from rejoinder.models.encoder import word_pieces
-from rejoinder.models.encoder.tokenization import TextTokenizer, _LibraryTokenizer
-from rejoinder.models.encoder.word_pieces import WordPieceTokenizer, read_rules
+from rejoinder.models import word_pieces
+from rejoinder.models.tokenization import TextTokenizer, _LibraryTokenizer
 from rejoinder.models.weight_sets import WEIGHTS
+from rejoinder.models.word_pieces import WordPieceTokenizer, read_rules
 
 FILE = (WEIGHTS / "aptness" / "tokenizer.json").read_text(encoding="utf-8")
 LIMIT = 12

@@ -10,7 +10,7 @@ import pytest
 
 from rejoinder.errors import InputError, SpecError
 from rejoinder.models.catalog.manifest import ModelMissingError
-from rejoinder.models.word_vectors import MappedVectors, load_word_vectors
+from rejoinder.models.word_vectors.model import MappedVectors, load_word_vectors
 
 REAL = Path(os.environ.get("REJOINDER_CACHE") or "nowhere") / "models" / "glove-6b-50d"
 

@@ -17,7 +17,7 @@ from made_once import made_once
 from rejoinder.files import sha256_of
 from rejoinder.models.catalog.manifest import ModelManifest, write_model_manifest
 from rejoinder.models.encoder import card as cards
-from rejoinder.models.word_vectors import MATRIX, VOCABULARY
+from rejoinder.models.word_vectors.model import MATRIX, VOCABULARY
 
 MARKS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 WORDS = (

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rejoinder.files import sha256_of
-from rejoinder.models.aptness.card import AptnessLimits, SpecialTokens
+from rejoinder.models.aptness_card import AptnessLimits, SpecialTokens
 from rejoinder.models.card import write_model_card
 from rejoinder.models.nup import model as cards
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from rejoinder.models import aptness_card as card
 from rejoinder.types import Candidate, Question, Statement, Turn
 
 # A request, its goal, the reply that was written for it, and what makes that reply fit.
@@ -89,7 +90,6 @@ def written(folder: Path, kind: str = "situated", layers: int = 2) -> tuple[Any,
     """Such a ranker as a folder; its networks."""
     import numpy as np
 
-    from rejoinder.models.aptness import card
     from rejoinder.models.catalog.manifest import require_model
     from rejoinder.models.ranker.card import StatementReadingRule
     from rejoinder.models.ranker.export import export_ranker

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from tokenizers import normalizers, pre_tokenizers
 
-from rejoinder.models.encoder.word_pieces import CHARACTERS
+from rejoinder.models.word_pieces import CHARACTERS
 
 
 def describe_classes() -> str:

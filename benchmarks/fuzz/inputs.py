@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 from rejoinder import cli
-from rejoinder.data.seeds import Seed, write_seeds
+from rejoinder.data.inputs.seeds import Seed, write_seeds
 from rejoinder.data.writer import write
 from rejoinder.types import (
     Candidate,

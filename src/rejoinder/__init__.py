@@ -19,22 +19,22 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from rejoinder.annotation.analysis.judgements import RaterReport as RaterReport
+    from rejoinder.annotation.analysis.judgements import aggregate as aggregate
+    from rejoinder.annotation.analysis.judgements import agreement as agreement
+    from rejoinder.annotation.analysis.judgements import read_project_ratings as read_project_ratings
+    from rejoinder.annotation.analysis.power import PowerAnalysis as PowerAnalysis
+    from rejoinder.annotation.analysis.power import power as power
     from rejoinder.annotation.exports import ExportFile as ExportFile
     from rejoinder.annotation.exports import ImportSummary as ImportSummary
-    from rejoinder.annotation.judgements import RaterReport as RaterReport
-    from rejoinder.annotation.judgements import aggregate as aggregate
-    from rejoinder.annotation.judgements import agreement as agreement
-    from rejoinder.annotation.judgements import read_project_ratings as read_project_ratings
-    from rejoinder.annotation.power import PowerAnalysis as PowerAnalysis
-    from rejoinder.annotation.power import power as power
     from rejoinder.annotation.project import Project as Project
     from rejoinder.augmentation.acceptance import Acceptance as Acceptance
     from rejoinder.augmentation.adaptation import adapt as adapt
     from rejoinder.augmentation.adaptation import parse_delorean as parse_delorean
     from rejoinder.augmentation.augment import augment as augment
-    from rejoinder.augmentation.commonsense.inference import GeneratedKnowledge as GeneratedKnowledge
-    from rejoinder.augmentation.commonsense.inference import MatchedKnowledge as MatchedKnowledge
     from rejoinder.augmentation.commonsense.knowledge import read_knowledge as read_knowledge
+    from rejoinder.augmentation.inference import GeneratedKnowledge as GeneratedKnowledge
+    from rejoinder.augmentation.inference import MatchedKnowledge as MatchedKnowledge
     from rejoinder.augmentation.paraphrase import paraphrase as paraphrase
     from rejoinder.augmentation.plan import AugmentationPlan as AugmentationPlan
     from rejoinder.augmentation.retrieval import Retrieval as Retrieval
@@ -64,13 +64,13 @@ if TYPE_CHECKING:
     from rejoinder.data.collection import from_lists as from_lists
     from rejoinder.data.datasets import read_dataset as read_dataset
     from rejoinder.data.demo import demo as demo
-    from rejoinder.data.importers import ImportOptions as ImportOptions
-    from rejoinder.data.importers import ImportTally as ImportTally
-    from rejoinder.data.importers import import_ as import_
+    from rejoinder.data.importer import ImportOptions as ImportOptions
+    from rejoinder.data.importer import ImportTally as ImportTally
+    from rejoinder.data.inputs import import_ as import_
     from rejoinder.data.inputs import read as read
+    from rejoinder.data.inputs.seeds import Seed as Seed
+    from rejoinder.data.inputs.seeds import read_seeds as read_seeds
     from rejoinder.data.reader import stream as stream
-    from rejoinder.data.seeds import Seed as Seed
-    from rejoinder.data.seeds import read_seeds as read_seeds
     from rejoinder.data.shards.files import shards_of as shards_of
     from rejoinder.data.shards.manifest import ShardManifest as ShardManifest
     from rejoinder.data.shards.pack import shards as shards
@@ -78,15 +78,15 @@ if TYPE_CHECKING:
     from rejoinder.engines.base import Engine as Engine
     from rejoinder.engines.factory import open_engine as open_engine
     from rejoinder.errors import RejoinderError as RejoinderError
-    from rejoinder.indexes.base import Passage as Passage
-    from rejoinder.indexes.base import passages as passages
-    from rejoinder.indexes.bm25 import Bm25Index as Bm25Index
     from rejoinder.indexes.build import index as index
     from rejoinder.indexes.corpus import Corpus as Corpus
-    from rejoinder.indexes.dense import DenseIndex as DenseIndex
     from rejoinder.indexes.embedding import EmbeddedTexts as EmbeddedTexts
     from rejoinder.indexes.embedding import embed as embed
     from rejoinder.indexes.factory import open_index as open_index
+    from rejoinder.indexes.one_field.base import Passage as Passage
+    from rejoinder.indexes.one_field.base import passages as passages
+    from rejoinder.indexes.one_field.bm25 import Bm25Index as Bm25Index
+    from rejoinder.indexes.one_field.dense import DenseIndex as DenseIndex
     from rejoinder.indexes.sharded.bm25 import ShardedBm25Index as ShardedBm25Index
     from rejoinder.indexes.sharded.dense import ShardedDenseIndex as ShardedDenseIndex
     from rejoinder.indexes.speaker_similarity import SpeakerReport as SpeakerReport
@@ -111,7 +111,7 @@ if TYPE_CHECKING:
     from rejoinder.metrics.aptness import aptness as aptness
     from rejoinder.models.encoder.factory import load_encoder as load_encoder
     from rejoinder.models.language_model.model import load_language_model as load_language_model
-    from rejoinder.models.word_vectors import load_word_vectors as load_word_vectors
+    from rejoinder.models.word_vectors.model import load_word_vectors as load_word_vectors
     from rejoinder.probes.attack import AttackPlan as AttackPlan
     from rejoinder.probes.attack import attack as attack
     from rejoinder.probes.explanation import Explanation as Explanation
@@ -181,13 +181,13 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "annotation.exports": ("ExportFile", "ImportSummary"),
-    "annotation.judgements": ("RaterReport", "aggregate", "agreement", "read_project_ratings"),
-    "annotation.power": ("PowerAnalysis", "power"),
+    "annotation.analysis.judgements": ("RaterReport", "aggregate", "agreement", "read_project_ratings"),
+    "annotation.analysis.power": ("PowerAnalysis", "power"),
     "annotation.project": ("Project",),
     "augmentation.acceptance": ("Acceptance",),
     "augmentation.adaptation": ("adapt", "parse_delorean"),
     "augmentation.augment": ("augment",),
-    "augmentation.commonsense.inference": ("GeneratedKnowledge", "MatchedKnowledge"),
+    "augmentation.inference": ("GeneratedKnowledge", "MatchedKnowledge"),
     "augmentation.commonsense.knowledge": ("read_knowledge",),
     "augmentation.paraphrase": ("paraphrase",),
     "augmentation.plan": ("AugmentationPlan",),
@@ -206,10 +206,10 @@ _WHERE = {
     "data.collection": ("Collection", "collect", "from_lists"),
     "data.datasets": ("read_dataset",),
     "data.demo": ("demo",),
-    "data.importers": ("ImportOptions", "ImportTally", "import_"),
-    "data.inputs": ("read",),
+    "data.importer": ("ImportOptions", "ImportTally"),
+    "data.inputs": ("import_", "read"),
     "data.reader": ("stream",),
-    "data.seeds": ("Seed", "read_seeds"),
+    "data.inputs.seeds": ("Seed", "read_seeds"),
     "data.shards.files": ("shards_of",),
     "data.shards.manifest": ("ShardManifest",),
     "data.shards.pack": ("shards",),
@@ -217,11 +217,11 @@ _WHERE = {
     "engines.base": ("Engine",),
     "engines.factory": ("open_engine",),
     "errors": ("RejoinderError",),
-    "indexes.base": ("Passage", "passages"),
-    "indexes.bm25": ("Bm25Index",),
+    "indexes.one_field.base": ("Passage", "passages"),
+    "indexes.one_field.bm25": ("Bm25Index",),
     "indexes.build": ("index",),
     "indexes.corpus": ("Corpus",),
-    "indexes.dense": ("DenseIndex",),
+    "indexes.one_field.dense": ("DenseIndex",),
     "indexes.embedding": ("EmbeddedTexts", "embed"),
     "indexes.factory": ("open_index",),
     "indexes.sharded.bm25": ("ShardedBm25Index",),
@@ -243,7 +243,7 @@ _WHERE = {
     "metrics.aptness": ("aptness",),
     "models.encoder.factory": ("load_encoder",),
     "models.language_model.model": ("load_language_model",),
-    "models.word_vectors": ("load_word_vectors",),
+    "models.word_vectors.model": ("load_word_vectors",),
     "probes.attack": ("AttackPlan", "attack"),
     "probes.explanation": ("Explanation",),
     "probes.occlusion": ("explain",),

@@ -27,6 +27,10 @@ class InputError(RejoinderError):
     """A file or a record that cannot be read."""
 
 
+class EmptyError(InputError):
+    """A file that holds nothing."""
+
+
 class InputWarning(UserWarning):
     """Something in a file was not used, left out, or read in a way that its owner should know."""
 

@@ -20,7 +20,7 @@ from rejoinder_lab.models.dynaeval.model import open_dynaeval, prepare_dynaeval_
 import rejoinder
 from rejoinder import cli
 from rejoinder.errors import InputError, SpecError
-from rejoinder.models.checkpoint import CheckpointMissingError, read_checkpoint_weights
+from rejoinder.models.translation.checkpoint import CheckpointMissingError, read_checkpoint_weights
 from rejoinder.types import Item, Pair, Response, Turn
 
 pytest.importorskip("torch", reason="the torch extra is not installed")

@@ -23,7 +23,7 @@ from rejoinder_lab.models.grade.model import GradeModel, open_grade, truncate_pa
 import rejoinder
 from rejoinder import cli
 from rejoinder.errors import InputError, SpecError
-from rejoinder.models.checkpoint import CheckpointMissingError, read_checkpoint_weights
+from rejoinder.models.translation.checkpoint import CheckpointMissingError, read_checkpoint_weights
 from rejoinder.types import Item, Pair, Response, Turn
 
 pytest.importorskip("torch", reason="the torch extra is not installed")

@@ -30,11 +30,11 @@ from rejoinder_lab.training.next_turns import MAX_TURNS, NextTurn, sample_next_t
 import rejoinder
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError
-from rejoinder.models import idk as cards
 from rejoinder.models.aptness.model import open_aptness
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.catalog.manifest import is_model_available
-from rejoinder.models.encoder import pair_encoder
+from rejoinder.models.idk import model as cards
+from rejoinder.models.idk import pair_encoder
 from rejoinder.models.weight_sets import weights_folder
 from rejoinder.types import Dialogue, Item, Pair, Response, Turn
 

@@ -44,7 +44,7 @@ def test_the_exported_folder_scores_as_the_network_does(torch: Any, tmp_path: Pa
     pytest.importorskip("onnx", reason="the torch extra is not installed")
     from tokenizers import Tokenizer
 
-    from rejoinder.models.aptness.card import AptnessLimits, SpecialTokens
+    from rejoinder.models.aptness_card import AptnessLimits, SpecialTokens
     from rejoinder.models.nup.network import NextUtteranceNetwork, export_nup
 
     torch.manual_seed(0)
@@ -84,7 +84,7 @@ def test_it_learns_which_reply_belongs_to_which_context(torch: Any) -> None:
     from rejoinder_lab.training.nup import NupTokenizer, _train_nup_network, make_nup_batch
     from rejoinder_lab.training.recipes import NupRecipe
 
-    from rejoinder.models.aptness.card import AptnessLimits
+    from rejoinder.models.aptness_card import AptnessLimits
     from rejoinder.models.nup.network import NextUtteranceNetwork
 
     threads = torch.get_num_threads()

@@ -14,7 +14,7 @@ import pytest
 import tiny_rankers
 
 from rejoinder.errors import InputError
-from rejoinder.models.aptness.card import SpecialTokens
+from rejoinder.models.aptness_card import SpecialTokens
 from rejoinder.models.ranker.rows import RankerLimits
 from rejoinder.models.ranker.statement_choice import WordTable
 from rejoinder.types import Candidate as Offer

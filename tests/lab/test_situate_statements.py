@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from rejoinder.data.seeds import Seed, read_seeds, write_seeds
+from rejoinder.data.inputs.seeds import Seed, read_seeds, write_seeds
 from rejoinder.errors import InputError
 from rejoinder.models.statements.model import MAX_WORDS, StatementRequest
 from rejoinder.types import Statement

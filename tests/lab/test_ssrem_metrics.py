@@ -214,6 +214,6 @@ def test_ruber_g_pools_the_largest_and_the_smallest(own_cache: Path) -> None:
 
 
 def _words(words: list[str]) -> Any:
-    from rejoinder.models.word_vectors import load_word_vectors
+    from rejoinder.models.word_vectors.model import load_word_vectors
 
     return load_word_vectors(WORDS).vectors(words)[0].astype(np.float64)

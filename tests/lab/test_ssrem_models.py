@@ -25,8 +25,8 @@ from tiny_talks import talks
 
 from rejoinder.errors import InputError
 from rejoinder.indexes.corpus import Corpus
-from rejoinder.models.speaker.network import build_scorer_network, centre_vectors, join_views
-from rejoinder.models.speaker.vectors import WeightedVectors, context_vectors, open_turn_encoder
+from rejoinder.models.speaker.network import build_scorer_network, join_views
+from rejoinder.models.speaker.vectors import WeightedVectors, centre_vectors, context_vectors, open_turn_encoder
 from rejoinder.models.tensors import read_tensors, write_tensors
 from rejoinder.stats.auc import auc
 

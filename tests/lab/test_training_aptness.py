@@ -24,7 +24,7 @@ from rejoinder.cli import program
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError, RejoinderError
 from rejoinder.files import sha256_of
-from rejoinder.models.aptness import card as aptness_card
+from rejoinder.models import aptness_card
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.catalog.manifest import is_model_available
 from rejoinder.models.weight_sets import weights_folder

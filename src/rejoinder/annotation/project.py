@@ -5,6 +5,7 @@ It is read from a TOML file (``read_project``, in ``project_file.py``); docs/ann
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -91,3 +92,8 @@ class Project:
     attention: tuple[ProjectCheck, ...] = ()
     exercise: RaterExercise = RaterExercise()
     path: Path | None = field(default=None, compare=False)
+
+
+def is_url(database: str) -> bool:
+    """Whether a database is given as a URL rather than a file."""
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", database) is not None

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from rejoinder.annotation.form import FORMS, LABELS, Form, make_scale
-from rejoinder.annotation.project import NOTICE, Project, ProjectAspect, ProjectCheck, RaterExercise
+from rejoinder.annotation.project import NOTICE, Project, ProjectAspect, ProjectCheck, RaterExercise, is_url
 from rejoinder.annotation.redaction import KINDS
-from rejoinder.annotation.store import is_url
 from rejoinder.annotation.unit import AnswerOption, FormName
 from rejoinder.errors import InputError, brief, nearest
 

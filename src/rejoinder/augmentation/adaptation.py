@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 
 from rejoinder import spec as specs
@@ -16,11 +15,11 @@ from rejoinder.augmentation.acceptance import Acceptance, AdaptationOutcome, Con
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.augmentation.store import Adaptation, AdaptationStore, TextLikelihood, adaptation_key
 from rejoinder.errors import SpecError
-from rejoinder.models.card import folder_digest
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.catalog.manifest import model_folder
 from rejoinder.models.delorean.decoder import VERSION, DeloreanTask, rewrite_batches
 from rejoinder.models.delorean.settings import DeloreanSettings
+from rejoinder.models.language_model.folder import language_model_digest
 from rejoinder.models.language_model.likelihood import TokenScores
 from rejoinder.models.language_model.model import LanguageModel, open_language_model
 from rejoinder.models.language_model.prompt_format import Join, check_join
@@ -132,10 +131,5 @@ def _store_path(model: str) -> Path:
     """The path of a model's store; different models of the same name have different ones."""
     folder = model_folder(MODELS[model]) if model in MODELS else Path(model)
     here = (folder / "config.json").is_file()
-    digest = _language_model_digest(folder, (folder / "config.json").stat().st_mtime_ns)[:12] if here else "absent"
+    digest = language_model_digest(folder)[:12] if here else "absent"
     return cache_home() / "adaptations" / f"{Path(model).name}-{digest}.jsonl"
-
-
-@lru_cache(maxsize=4)
-def _language_model_digest(folder: Path, changed: int) -> str:
-    return folder_digest(folder)

@@ -148,7 +148,7 @@ class BackTranslation:
 
     def write(self, texts: Sequence[str], count: int) -> list[list[str]]:
         """Return up to ``count`` round trips per text, without those equal to the text or to each other."""
-        from rejoinder.models.translation import open_translator
+        from rejoinder.models.translation.model import open_translator
 
         there, back = (open_translator(name, self.precision) for name in (self.there, self.back))
         samples_by_text: list[dict[str, None]] = [{} for _ in texts]

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import IO, NamedTuple, TypeAlias
 
 from rejoinder.augmentation.sources import is_generated_reference
-from rejoinder.data.reader import LONGEST_LINE, InputFile
+from rejoinder.data.objects import LONGEST_LINE
+from rejoinder.data.reader import InputFile
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief, nearest
 from rejoinder.escape import escape_cell, unescape_cell

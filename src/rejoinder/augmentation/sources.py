@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from rejoinder import spec as specs
-from rejoinder.augmentation.commonsense.inference import GeneratedKnowledge, MatchedKnowledge, TailGenerator
 from rejoinder.augmentation.commonsense.knowledge import read_knowledge
+from rejoinder.augmentation.inference import GeneratedKnowledge, MatchedKnowledge, TailGenerator
 from rejoinder.augmentation.paraphrase import paraphrase as paraphrased
 from rejoinder.augmentation.paraphrase import parse_paraphraser
 from rejoinder.augmentation.plan import AugmentationPlan

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from rejoinder.augmentation.commonsense.inference import TailGenerator
+from rejoinder.augmentation.inference import TailGenerator
 from rejoinder.augmentation.paraphrase import BackTranslation, Paraphraser
 from rejoinder.files import sha256_of_bytes
 from rejoinder.keyed_store import LineStore, Value

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rejoinder.augmentation.acceptance import Acceptance
-from rejoinder.augmentation.augment import Augmenter
+from rejoinder.augmentation.augmenter import Augmenter
 from rejoinder.augmentation.plan import AugmentationPlan
 from rejoinder.augmentation.retrieval import Retrieval
 from rejoinder.augmentation.sources import OpenedSources, open_sources

@@ -254,7 +254,7 @@ def input_options(*without: str) -> Callable[[Callable[..., Any]], Callable[...,
         @functools.wraps(command)
         def run_with_options(**parameters: Any) -> Any:
             from rejoinder.data.importers import ImportOptions
-            from rejoinder.data.input_options import use_input_options
+            from rejoinder.data.inputs.options import use_input_options
 
             options = ImportOptions(**{name: parameters.pop(name) for name in _TABLE_OPTIONS if name not in without})
             if options == ImportOptions():

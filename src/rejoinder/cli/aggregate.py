@@ -35,7 +35,7 @@ def command(
     an annotation project. Score the result together with the replies (rejoinder score REPLIES RESULT);
     rejoinder trust then compares the metrics with it.
     """
-    from rejoinder.annotation.judgements import aggregate, read_judged_records
+    from rejoinder.annotation.analysis.judgements import aggregate, read_judged_records
     from rejoinder.data.writer import write
 
     records = read_judged_records(source, without).records

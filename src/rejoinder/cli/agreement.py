@@ -50,7 +50,7 @@ def command(
     FILE is JSONL with ratings or preferences (gzip or not; what they rate need not be in it), - for standard input,
     dataset:NAME, a run folder, or the PROJECT.toml of an annotation project, which has attention checks too.
     """
-    from rejoinder.annotation.judgements import agreement
+    from rejoinder.annotation.analysis.judgements import agreement
     from rejoinder.reports.agreement import aspect_table, class_table, rater_table, suspect_table
     from rejoinder.table import join_tables
 

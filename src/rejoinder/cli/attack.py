@@ -78,7 +78,7 @@ def command(
     from rejoinder.engines.caching import caching_engine
     from rejoinder.files import atomic_write
     from rejoinder.probes import AttackPlan, attack
-    from rejoinder.probes.tables import robustness_by_corpus_table, robustness_table, worst_case_table
+    from rejoinder.probes.result import robustness_by_corpus_table, robustness_table, worst_case_table
     from rejoinder.table import join_tables
 
     n_requests = _count_requests(metrics)

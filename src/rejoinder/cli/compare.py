@@ -134,7 +134,7 @@ def _compare_metrics(run: str, metrics: tuple[str, ...], by: str | None, seed: i
 
 
 def _compare_preferences(run: str) -> list[Result]:
-    from rejoinder.annotation.judgements import read_judged_records
+    from rejoinder.annotation.analysis.judgements import read_judged_records
     from rejoinder.comparison.preferences import rank_by_preference
     from rejoinder.errors import InputError
 

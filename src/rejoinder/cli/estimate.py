@@ -68,7 +68,7 @@ def command(
 
     The ratings must be a random sample of the replies: rejoinder next RUN --for estimate draws one.
     """
-    from rejoinder.annotation.judgements import find_ratings
+    from rejoinder.annotation.analysis.judgements import find_ratings
     from rejoinder.comparison.estimate import estimate
     from rejoinder.comparison.rating_scale import parse_scale
     from rejoinder.table import FORMATS

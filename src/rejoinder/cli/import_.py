@@ -74,7 +74,8 @@ def command(
     Without NAME, the format of a file is found from its content.
     What was imported, and what was left out and why, is printed on standard error.
     """
-    from rejoinder.data.importers import ImportOptions, ImportTally, import_
+    from rejoinder.data.importers import ImportOptions, ImportTally
+    from rejoinder.data.inputs import import_
     from rejoinder.data.writer import write
     from rejoinder.errors import SpecError
 

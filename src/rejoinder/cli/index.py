@@ -140,7 +140,7 @@ def search(folder: Path, query: str, k: int, split: str | None, exclude: tuple[s
 @click.argument("folder", type=click.Path(path_type=Path))
 def check(folder: Path) -> None:
     """Check every file of the index in FOLDER against the sha256 that it had when it was written."""
-    from rejoinder.indexes.parts import verify_index_files
+    from rejoinder.indexes.one_field.folder import verify_index_files
 
     manifest = verify_index_files(folder)
     click.echo(f"{folder}: intact; {manifest.kind}, " + ", ".join(f"{n:,} {of}" for of, n in manifest.counts.items()))

@@ -44,8 +44,9 @@ def list_(form: str) -> None:
 def get(name: str, yes: bool, mirror: str | None) -> None:
     """Download the model NAME into the cache, check it and prepare it for use."""
     from rejoinder.cli._progress import progress_bar
-    from rejoinder.models.catalog import convert, fetch, manifest
+    from rejoinder.models.catalog import manifest
     from rejoinder.models.catalog.entries import find_model
+    from rejoinder.models.download import convert, fetch
 
     model = find_model(name)
     if manifest.is_model_available(model):

@@ -73,8 +73,8 @@ def command(
     With --with-metric, PILOT is a run folder with ratings, and the plan is for rejoinder estimate: give --half-width or
     --difference; without a pilot also --correlation and --sd-items.
     """
-    from rejoinder.annotation.judgements import find_ratings
-    from rejoinder.annotation.power import power
+    from rejoinder.annotation.analysis.judgements import find_ratings
+    from rejoinder.annotation.analysis.power import power
     from rejoinder.comparison.metric_power import power_with_metric
     from rejoinder.table import FORMATS
 

@@ -95,8 +95,8 @@ def command(
     """
     from rejoinder.cli._progress import show_progress
     from rejoinder.data.importers import ImportOptions
-    from rejoinder.data.input_folder import find_input_folder
     from rejoinder.data.inputs import split_system
+    from rejoinder.data.inputs.folder import find_input_folder
     from rejoinder.data.remote import is_remote
     from rejoinder.data.shards.files import is_sharded
     from rejoinder.engines.factory import open_engine

@@ -74,9 +74,9 @@ def command(
         from rejoinder.server.api.limits import MIB, LoadLimits, serving_limits
         from rejoinder.server.api.service import ApiService
         from rejoinder.server.api.specs import ServedSpecs
-        from rejoinder.server.dispatch import AppDispatcher
         from rejoinder.server.pages.app import make_explore_app
         from rejoinder.server.pages.context import PageContext
+        from rejoinder.server.pages.dispatch import AppDispatcher
         from rejoinder.server.pages.library import RunLibrary
         from rejoinder.server.server import is_loopback, open_listening_socket, run_app, socket_url
     except ModuleNotFoundError as error:

@@ -75,7 +75,7 @@ def seeds(seeds: tuple[str, ...], output: str, mine: bool, corpus: str, times: i
     if mine:
         _mine_requests(seeds or ("dataset:knowledge/atomic", "dataset:knowledge/conceptnet"), output, corpus, times)
         return
-    from rejoinder.data.seeds import read_seeds, write_seeds
+    from rejoinder.data.inputs.seeds import read_seeds, write_seeds
 
     if not seeds:
         raise click.UsageError("Missing argument 'FILES...'.")
@@ -137,7 +137,7 @@ def project(step: str, files: tuple[str, ...], output: str, write_csv: str | Non
 @click.option("--keep", is_flag=True, help="Keep questions that need more ratings.")
 def grade(set_: str, people: str, output: str, aggregation: str, keep: bool) -> None:
     """Set the grades of the candidates of a situated set from people's ratings."""
-    from rejoinder.annotation.judgements import read_judged_records
+    from rejoinder.annotation.analysis.judgements import read_judged_records
     from rejoinder.data.writer import write
     from rejoinder.selection.card import write_test_set_card
     from rejoinder.selection.sheet import read_scoring_sheet
@@ -188,8 +188,8 @@ def statements(
     rejoinder situate project complete.
     """
     from rejoinder.cli._progress import progress_bar
+    from rejoinder.data.inputs.seeds import read_seeds, write_seeds
     from rejoinder.data.questions import CATEGORIES
-    from rejoinder.data.seeds import read_seeds, write_seeds
     from rejoinder.models.statements.model import open_statement_writer
     from rejoinder.situation.statement_writer import add_statements
 

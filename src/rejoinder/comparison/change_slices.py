@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -29,11 +29,33 @@ from rejoinder.scoring.fields import META, ReplyFields
 from rejoinder.stats.holm import holm
 from rejoinder.table import Cell, Estimate, Probability, Table, format_count, format_decimal, join_names
 
-if TYPE_CHECKING:
-    from rejoinder.comparison.run_comparison import SystemChange
-
-CompareScores: TypeAlias = Callable[[str, SystemPair, PairedScores], "SystemChange"]
 _NAMED = 3  # slices in a sentence
+
+
+class SystemChange(NamedTuple):
+    """One system under one metric: its means on the common items, and the difference, new minus old."""
+
+    metric: str
+    system: SystemPair
+    n: int
+    n_unscored: int
+    old: float
+    new: float
+    difference: Estimate
+    p: float
+    corrected: float
+    n_worse: int
+    n_same: int
+    n_better: int
+    reason: str | None
+
+    @property
+    def survives(self) -> bool:
+        """Whether the difference is significant after correction."""
+        return self.corrected < ALPHA
+
+
+CompareScores: TypeAlias = Callable[[str, SystemPair, PairedScores], SystemChange]
 
 
 class SliceChange(NamedTuple):

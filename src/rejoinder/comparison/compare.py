@@ -22,6 +22,7 @@ from rejoinder.comparison.run_pair import load_run, pair_runs, refuse_differing
 from rejoinder.comparison.slices import (
     SliceComparison,
     Slicing,
+    SystemDifference,
     compute_slice_differences,
     compute_slice_means,
     cut_slices,
@@ -48,23 +49,6 @@ class MetricStanding(NamedTuple):
     rank: float
     rank_low: float
     rank_high: float
-
-
-class SystemDifference(NamedTuple):
-    """One system's mean minus another's, on the items that both answered."""
-
-    first: str
-    second: str
-    difference: Estimate
-    p: float
-    corrected: float
-    n: int
-    reason: str | None
-
-    @property
-    def survives(self) -> bool:
-        """Whether the difference is significant after correction."""
-        return self.corrected < ALPHA
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from typing import Any
 
 from rejoinder.data.importers import ImportTally
 from rejoinder.data.inputs import announce_import
-from rejoinder.data.rating_cells import RatingColumn
-from rejoinder.data.rating_columns import ASPECT_NAMES, PLAIN_NAMES, RATER_NAMES, fold_name
 from rejoinder.data.schema import Place
-from rejoinder.data.spreadsheet import decode_spreadsheet
+from rejoinder.data.tables.rating_cells import RatingColumn
+from rejoinder.data.tables.rating_columns import ASPECT_NAMES, PLAIN_NAMES, RATER_NAMES, fold_name
+from rejoinder.data.tables.spreadsheet import decode_spreadsheet
 from rejoinder.errors import InputError
 from rejoinder.paths import printable
 from rejoinder.types import UNNAMED, Rating

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rejoinder.comparison.change_slices import SlicedChanges, compare_slices
+from rejoinder.comparison.change_slices import SlicedChanges, SystemChange, compare_slices
 from rejoinder.comparison.rating_column import is_rating, make_rating_column
 from rejoinder.comparison.run_pair import NO_ITEMS, PairedScores, RunPair, SystemPair, describe_pairing
 from rejoinder.errors import RunError
@@ -25,29 +25,6 @@ ALPHA = 0.05
 FLIPS = 4999  # at least: p-values near .05 are exact to .003
 UNCHANGED = "no reply changed"
 _NAMED = 5  # ids in a note
-
-
-class SystemChange(NamedTuple):
-    """One system under one metric: its means on the common items, and the difference, new minus old."""
-
-    metric: str
-    system: SystemPair
-    n: int
-    n_unscored: int
-    old: float
-    new: float
-    difference: Estimate
-    p: float
-    corrected: float
-    n_worse: int
-    n_same: int
-    n_better: int
-    reason: str | None
-
-    @property
-    def survives(self) -> bool:
-        """Whether the difference is significant after correction."""
-        return self.corrected < ALPHA
 
 
 class ReplyChange(NamedTuple):

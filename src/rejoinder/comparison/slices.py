@@ -12,7 +12,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,6 @@ from rejoinder.stats.group_difference import group_difference
 from rejoinder.stats.holm import holm
 from rejoinder.stats.interval import mean_interval
 from rejoinder.table import Cell, Estimate, Probability, Table, format_count, list_names
-
-if TYPE_CHECKING:
-    from rejoinder.comparison.compare import SystemDifference
 
 ALPHA = 0.05
 MIN_CONVERSATIONS = 8  # with fewer, no test could survive the correction, and an interval says little
@@ -59,6 +56,23 @@ class Slicing:
             replies = format_count(self.n_hidden_replies, "reply", "replies")
             notes.append(f"{format_count(self.n_hidden, 'smaller slice')} ({replies}) not shown and not tested.")
         return notes
+
+
+class SystemDifference(NamedTuple):
+    """One system's mean minus another's, on the items that both answered."""
+
+    first: str
+    second: str
+    difference: Estimate
+    p: float
+    corrected: float
+    n: int
+    reason: str | None
+
+    @property
+    def survives(self) -> bool:
+        """Whether the difference is significant after correction."""
+        return self.corrected < ALPHA
 
 
 class SliceMean(NamedTuple):

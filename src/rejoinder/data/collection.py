@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.data.dialogue_places import place_responses
-from rejoinder.data.frames import COLUMN_ATTRIBUTES
-from rejoinder.data.importers._base import RowReplies
+from rejoinder.data.importer import RowReplies
 from rejoinder.data.reader import InputFile, decode_json_line
 from rejoinder.data.schema import Place, from_object
 from rejoinder.data.validation import IdChecker
@@ -26,6 +25,8 @@ from rejoinder.types import (
     Response,
     Turn,
 )
+
+COLUMN_ATTRIBUTES = ("columns", "column_names", "schema")  # of data frames, Arrow tables and datasets
 
 
 @dataclass

@@ -18,6 +18,8 @@ from rejoinder.types import (
     Turn,
 )
 
+LONGEST_LINE = 64 * 2**20  # bytes of a record, as a line or as a row
+
 
 def to_object(record: Record) -> dict[str, Any]:
     """Return a record as a JSON object, with its kind first and without empty fields."""

@@ -14,11 +14,10 @@ from typing import Any
 import orjson
 
 from rejoinder.data.arrow import arrow_path, import_arrow, read_valid_batches
-from rejoinder.data.objects import to_object
-from rejoinder.data.reader import LONGEST_LINE, EmptyError
+from rejoinder.data.objects import LONGEST_LINE, to_object
 from rejoinder.data.schema import RowPlace, from_object
 from rejoinder.data.spool import is_pipe
-from rejoinder.errors import InputError, brief, nearest
+from rejoinder.errors import EmptyError, InputError, brief, nearest
 from rejoinder.types import Record
 
 MAGIC = b"PAR1"

@@ -14,19 +14,16 @@ from typing import IO, NamedTuple
 
 import orjson
 
+from rejoinder.data.objects import LONGEST_LINE
+from rejoinder.data.parquet import is_parquet, read_parquet_objects
 from rejoinder.data.schema import Place, from_object
 from rejoinder.data.spool import copy_pipe, is_device, is_pipe, standard_input
-from rejoinder.errors import InputError, brief
+from rejoinder.errors import EmptyError, InputError, brief
 from rejoinder.paths import printable
 from rejoinder.types import Record
 
-LONGEST_LINE = 64 * 2**20
 MOST_BLANK_LINES = 1_000_000  # in a row
 _BOM = b"\xef\xbb\xbf"
-
-
-class EmptyError(InputError):
-    """A file that holds nothing."""
 
 
 class InputLine(NamedTuple):
@@ -70,8 +67,6 @@ class InputFile:
 
     def lines(self) -> Iterator[InputLine]:
         """Yield the lines, decompressed; blank ones are skipped. Each row of a Parquet file counts as a line."""
-        from rejoinder.data.parquet import is_parquet  # imported here: it imports this module
-
         if self._path != "-" and is_parquet(self._path):
             yield from self._rows()
             return
@@ -79,8 +74,6 @@ class InputFile:
             yield from self._lines(raw)
 
     def _rows(self) -> Iterator[InputLine]:
-        from rejoinder.data.parquet import read_parquet_objects
-
         with self.open() as raw:
             while block := raw.read(2**20):
                 self._hash.update(block)

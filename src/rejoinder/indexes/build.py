@@ -11,10 +11,10 @@ from rejoinder.data.shards.files import Shard, fetch_local, is_sharded, shards_o
 from rejoinder.engines.base import Engine
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import InputError, SpecError
-from rejoinder.indexes.base import Passage, passages
-from rejoinder.indexes.bm25 import Bm25Index
-from rejoinder.indexes.dense import DenseIndex
 from rejoinder.indexes.factory import AnyIndex
+from rejoinder.indexes.one_field.base import Passage, passages
+from rejoinder.indexes.one_field.bm25 import Bm25Index
+from rejoinder.indexes.one_field.dense import DenseIndex
 from rejoinder.indexes.sharded import builder
 from rejoinder.indexes.sharded.bm25 import ShardedBm25Index
 from rejoinder.indexes.sharded.dense import ShardedDenseIndex

@@ -16,7 +16,7 @@ from rejoinder.engines.base import Engine
 from rejoinder.engines.caching import caching_engine
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import InputError
-from rejoinder.indexes.base import passages
+from rejoinder.indexes.one_field.base import passages
 from rejoinder.models.encoder import factory, worker
 from rejoinder.types import Dialogue, Response
 

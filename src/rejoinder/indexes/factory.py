@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from rejoinder.errors import InputError, brief
-from rejoinder.indexes.bm25 import Bm25Index
-from rejoinder.indexes.dense import DenseIndex, DenseSettings
-from rejoinder.indexes.parts import parse_index_settings, read_index_manifest
+from rejoinder.indexes.one_field.bm25 import Bm25Index
+from rejoinder.indexes.one_field.dense import DenseIndex, DenseSettings
+from rejoinder.indexes.one_field.folder import parse_index_settings, read_index_manifest
 from rejoinder.indexes.sharded import bm25
 from rejoinder.indexes.sharded.bm25 import ShardedBm25Index
 from rejoinder.indexes.sharded.dense import ShardedDenseIndex

@@ -72,7 +72,7 @@ def tfidf_vectors(texts: Sequence[str]) -> Matrix:
 
 def average_word_vectors(texts: Sequence[str], name: str) -> Matrix:
     """Return the mean vector of each text's words, as in SSREM; zeros for a text without known words."""
-    from rejoinder.models.word_vectors import load_word_vectors
+    from rejoinder.models.word_vectors.model import load_word_vectors
 
     words = load_word_vectors(name)
     tokens_of = get_tokenizer("words")

@@ -5,8 +5,8 @@
 """
 
 from rejoinder.errors import JudgeError
-from rejoinder.judges.factory import Judge, open_judge
-from rejoinder.judges.pairs import PairComparison, compare_pair, order_consistency
+from rejoinder.judges.factory import Judge, compare_pair, open_judge
+from rejoinder.judges.pairs import PairComparison, order_consistency
 from rejoinder.judges.rubric import Rubric, load_rubric, rubric_names
 
 __all__ = [

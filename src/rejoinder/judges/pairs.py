@@ -5,16 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from rejoinder.data.parts import PART_NAMES, read_part
-from rejoinder.errors import InputError
 from rejoinder.judges.prompt import NOTHING, Shown
 from rejoinder.text.tokens import get_tokenizer
-from rejoinder.types import Choice, Item, Pair, Response, Turn
-
-if TYPE_CHECKING:
-    from rejoinder.judges.factory import Judge
+from rejoinder.types import Choice, Item, Response, Turn
 
 POINTS = {"first": 1.0, "tie": 0.5, "second": 0.0}
 
@@ -105,34 +100,6 @@ class OrderConsistency(NamedTuple):
     first_position: float  # share of answers without ties that chose the reply shown first; .5 if order does not matter
 
 
-def compare_pair(
-    judge: Judge, context: Sequence[Turn | str] | Item, first: str | Response, second: str | Response
-) -> PairComparison:
-    """Which of two replies a judge prefers, asked in both orders.
-
-    - ``judge``: a judge, from ``open_judge``.
-    - ``context``: the utterances before the replies, oldest first; or an item, of which the judge sees what its rubric
-      names.
-    - ``first``: a reply, or a response.
-    - ``second``: another one.
-
-    >>> import rejoinder
-    >>> judge = rejoinder.open_judge("embedded")
-    >>> rejoinder.compare_pair(judge, ["How are you?"], "Fine, and you?", "Bananas.").choice
-    'first'
-    """
-    from rejoinder.judges.material import build_choice_request
-
-    if not isinstance(context, Item):
-        context = Item("pair", tuple(Turn(turn) if isinstance(turn, str) else turn for turn in context))
-    pairs = [Pair(context, _as_response(reply, context.id)) for reply in (first, second)]
-    for part in judge.rubric.needs:
-        if not all(read_part(pair, part) for pair in pairs):
-            needed = PART_NAMES.get(part, part)
-            raise InputError(f"the rubric needs {needed}, which item {context.id!r} lacks; give an item that has it")
-    return judge.compare([build_choice_request(judge.rubric, *pairs)])[0]
-
-
 def order_consistency(found: Sequence[PairComparison]) -> OrderConsistency:
     """How often both orders agree, and how often the reply shown first wins.
 
@@ -151,10 +118,6 @@ def order_consistency(found: Sequence[PairComparison]) -> OrderConsistency:
     first_wins += [c.backward == "second" for c in both if c.backward != "tie"]
     share = sum(first_wins) / len(first_wins) if first_wins else math.nan
     return OrderConsistency(len(both), same, share)
-
-
-def _as_response(reply: str | Response, item: str) -> Response:
-    return Response(item, item, "system", reply) if isinstance(reply, str) else reply
 
 
 def _swap_name(name: str) -> str:

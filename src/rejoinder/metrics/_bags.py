@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rejoinder.models.base import WordVectors
 from rejoinder.models.catalog.entries import MODELS
-from rejoinder.models.word_vectors import MATRIX, load_word_vectors
+from rejoinder.models.word_vectors.model import MATRIX, load_word_vectors
 from rejoinder.paths import cache_home
 from rejoinder.text.tokens import get_tokenizer
 

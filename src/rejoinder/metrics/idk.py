@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rejoinder.metric import Metric
 from rejoinder.metrics._context import split_pairs
-from rejoinder.models.idk import open_idk
+from rejoinder.models.idk.model import open_idk
 from rejoinder.models.weight_sets import WeightSet, check_weights
 from rejoinder.types import Pair
 

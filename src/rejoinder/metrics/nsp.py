@@ -9,10 +9,10 @@ import numpy as np
 
 from rejoinder.metric import NAN, Metric
 from rejoinder.metrics._context import join_context, map_spoken, spoken_turns
-from rejoinder.models.aptness import card
+from rejoinder.models import aptness_card as card
 from rejoinder.models.aptness.model import AptnessModel, open_aptness
+from rejoinder.models.bert.next_sentence import NextSentence, open_next_sentence
 from rejoinder.models.encoder.factory import find_encoder_folder
-from rejoinder.models.next_sentence import NextSentence, open_next_sentence
 from rejoinder.types import Pair
 
 

@@ -67,11 +67,6 @@ def torch_device(name: str | None = None) -> Device:
     return "cpu"
 
 
-def onnx_providers(device: Device) -> list[Any]:
-    """Return the execution providers for onnxruntime."""
-    return [(CUDA_PROVIDER, {"use_tf32": "0"}), CPU_PROVIDER] if device == "cuda" else [CPU_PROVIDER]
-
-
 def device_batch_limits(device: Device | None = None) -> tuple[int, int]:
     """Return the maximum rows and tokens of a batch; they do not change any score."""
     return BATCH_LIMITS[device or graph_backend().device]
@@ -86,7 +81,7 @@ def describe_backend() -> str:
 @cache
 def _choose_backend(requested: Device | None) -> GraphBackend:
     if requested != "cpu" and (requested or has_cuda_driver()):
-        if CUDA_PROVIDER in _onnx_providers():
+        if CUDA_PROVIDER in _list_providers():
             return GraphBackend("cuda", "onnxruntime")
         if find_spec("onnx") is not None and _torch_has_cuda():
             return GraphBackend("cuda", "torch")
@@ -119,7 +114,7 @@ def import_onnxruntime() -> Any:
     return onnxruntime
 
 
-def _onnx_providers() -> Sequence[str]:
+def _list_providers() -> Sequence[str]:
     names: Sequence[str] = import_onnxruntime().get_available_providers()
     return names
 

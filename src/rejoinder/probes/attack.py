@@ -16,17 +16,9 @@ from rejoinder.engines.base import Engine
 from rejoinder.errors import RejoinderError, SpecError
 from rejoinder.metric import Metric, metric_class, metric_names, parse, signature
 from rejoinder.probes.exchange import Exchange
-from rejoinder.probes.result import (
-    AttackedMetric,
-    Robustness,
-    TrialOutcome,
-    TrialScores,
-    WorstCase,
-    average_by_corpus,
-    score_variants,
-    score_wins,
-)
+from rejoinder.probes.result import AttackedMetric, Robustness, TrialOutcome, WorstCase
 from rejoinder.probes.sampling import draw_exchanges
+from rejoinder.probes.trial_scores import TrialScores, average_by_corpus, score_variants, score_wins
 from rejoinder.probes.variants import TRIALS, TRUE, Trial, TrialVariants
 from rejoinder.stats.arrays import NAN, Floats, check_at_least, encode_labels
 from rejoinder.text.language import note_other_languages

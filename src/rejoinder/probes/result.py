@@ -1,20 +1,22 @@
-"""The results of an attack on metrics: figures with intervals, the worst cases, and both as JSON."""
+"""The results of an attack on metrics: figures with intervals, the worst cases, both as JSON and as tables."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
+from rejoinder.probes.variants import TRIALS, TrialKind
+from rejoinder.stats.interval import Interval
+from rejoinder.table import Cell, Estimate, Table, shorten_text
 
-from rejoinder.engines.base import Engine
-from rejoinder.metric import Metric
-from rejoinder.probes.variants import TRUE, TrialKind, TrialVariants
-from rejoinder.stats.arrays import NAN, Floats, Ints, encode_labels, make_generator
-from rejoinder.stats.interval import Interval, equal_shares_interval
-from rejoinder.stats.resampling import percentile_interval, resample_counts
+_LONGEST = 100  # characters of a text in a table
+_READING = (
+    "attack: percentage of contexts in which the true reply scores better than the attack, ties counting half "
+    "(50 is chance, 100 is best).",
+    "edit: how much a harmless edit of the true reply changes its score, in percent of the metric's range (0 is best).",
+)
 
 
 @dataclass(frozen=True)
@@ -100,13 +102,9 @@ class Robustness:
         return values
 
     def __str__(self) -> str:
-        from rejoinder.probes.tables import robustness_table
-
         return str(robustness_table(self))
 
     def _repr_html_(self) -> str:
-        from rejoinder.probes.tables import robustness_table
-
         return robustness_table(self)._repr_html_()
 
 
@@ -132,84 +130,87 @@ def _plain_robustness_value(value: Any) -> Any:
     return [_plain_robustness_value(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-class TrialScores(NamedTuple):
-    """A metric's scores of the true replies (``TRUE``) and of every trial's texts.
-
-    ``sign`` is -1 where lower is better; ``unit`` is the unit of changes, NaN where there is none.
-    """
-
-    scores: dict[str, Floats]
-    sign: float
-    unit: float
-
-    def lead(self, trial: str) -> Floats:
-        """How much better each true reply scores than the trial's text."""
-        return self.sign * (self.scores[TRUE] - self.scores[trial])
-
-    def change(self, trial: str) -> Floats:
-        """How much an edit raises each score, in units of changes."""
-        return -self.lead(trial) / self.unit
+def robustness_table(robustness: Robustness) -> Table:
+    """One line per trial, one column per metric: means over corpora with their intervals, in percent."""
+    rows: list[list[Cell]] = []
+    for trial in TRIALS:
+        outcomes = [robustness.outcome(metric, trial.name) for metric in robustness.metrics]
+        has_text = sum(robustness.contexts.values()) - outcomes[0].left_out if outcomes else 0
+        rows.append([trial.kind, trial.name, has_text, *(_percent_estimate(outcome.value) for outcome in outcomes)])
+    n, corpora = sum(robustness.contexts.values()), len(robustness.contexts)
+    over = f"mean over {corpora} corpora" if corpora > 1 else next(iter(robustness.contexts))
+    title = f"Robustness: {n:,} contexts, {over}"
+    return Table(
+        title, ["kind", "trial", "contexts", *robustness.metrics], rows, _robustness_notes(robustness), decimals=1
+    )
 
 
-def score_variants(metric: Metric, variants: TrialVariants, engine: Engine | None = None) -> TrialScores:
-    """Score all texts with a metric, as one set."""
-    scores = variants.scores(metric, engine)
-    return TrialScores(scores, -1.0 if metric.higher_is_better is False else 1.0, _change_unit(metric, scores[TRUE]))
+def robustness_by_corpus_table(robustness: Robustness, metric: str) -> Table:
+    """One metric: one line per corpus, one column per trial, in percent."""
+    rows: list[list[Cell]] = []
+    for corpus in (*robustness.contexts, None):
+        figures = [robustness.outcome(metric, trial.name, corpus) for trial in TRIALS]
+        n = sum(robustness.contexts.values()) if corpus is None else robustness.contexts[corpus]
+        rows.append([corpus or "mean over corpora", n, *(100 * outcome.value.value for outcome in figures)])
+    heads = ["corpus", "contexts", *(trial.name for trial in TRIALS)]
+    return Table(f"{metric} by corpus", heads, rows, decimals=1)
 
 
-def _change_unit(metric: Metric, true: Floats) -> float:
-    """The width of the metric's range, or of the middle half of the true replies' scores where it has no bounds."""
-    low, high = metric.range
-    known = true[~np.isnan(true)]
-    if np.isinf([low, high]).any():
-        low, high = np.quantile(known, [0.25, 0.75]) if len(known) else (NAN, NAN)
-    return float(high - low) or NAN
+def worst_case_table(robustness: Robustness, metric: str, n: int) -> Table:
+    """The worst cases of a metric, some of each trial."""
+    rows: list[list[Cell]] = []
+    for trial in TRIALS:
+        worst = [example for example in robustness.examples if (example.metric, example.trial) == (metric, trial.name)][
+            :n
+        ]
+        rows += [
+            [trial.name, example.corpus, *texts[:2], example.reply_score, texts[2], example.text_score]
+            for example in worst
+            if (texts := [shorten_text(text, _LONGEST) for text in (example.context[-1], example.reply, example.text)])
+        ]
+    heads = ["trial", "corpus", "last turn", "true reply", "score", "other text", "its score"]
+    return Table(f"{metric}: worst cases", heads, rows)
 
 
-def score_wins(lead: Floats) -> Floats:
-    """1 where the true reply is better, one half for a tie, 0 where it is worse."""
-    return np.where(np.isnan(lead), NAN, (np.sign(lead) + 1) / 2)
+def _percent_estimate(value: Interval) -> Estimate:
+    return Estimate(100 * value.value, 100 * value.low, 100 * value.high)
 
 
-class CorpusMeans(NamedTuple):
-    """The means of columns by corpus (corpora by columns) and their values on resamples (resamples first)."""
+def _robustness_notes(robustness: Robustness) -> list[str]:
+    notes = list(_READING)
+    for metric, facts in robustness.metrics.items():
+        outcomes = [robustness.outcome(metric, trial.name) for trial in TRIALS]
+        notes += _list_shares(
+            f"{metric}: ties", ".0%", [(outcome, outcome.beside) for outcome in outcomes if outcome.kind == "attack"]
+        )
+        notes += _list_shares(
+            f"{metric}: no score, so no comparison",
+            ".0%",
+            [(outcome, _unscored_share(outcome)) for outcome in outcomes],
+        )
+        notes += _list_shares(
+            f"{metric}: mean signed change",
+            "+.1%",
+            [(outcome, outcome.beside) for outcome in outcomes if outcome.kind == "edit"],
+        )
+        if not facts.bounded:
+            notes.append(
+                f"{metric} has no bounds: its changes are in percent of the interquartile range of its scores for the "
+                f"true replies ({facts.unit:.3g})."
+            )
+        if facts.higher_is_better is None:
+            notes.append(f"{metric} describes a reply and does not judge it; it is treated as if higher were better.")
+    if len(robustness.contexts) > 1:
+        notes.append("Intervals: 95% bootstrap over dialogues within each corpus; every corpus has the same weight.")
+    return [*notes, *robustness.notes]
 
-    values: Floats
-    samples: Floats
-    n: Ints
-    n_dialogues: Ints
 
-    def mean(self, column: int, corpus: int | None, is_share: bool = False) -> Interval:
-        """The mean of a column in one corpus, or the mean of the means of the corpora that have any value.
-
-        Shares that are all equal do not vary when resampled, but are still uncertain.
-        """
-        here = self.n[:, column] > 0 if corpus is None else np.arange(len(self.n)) == corpus
-        n, n_dialogues = int(self.n[here, column].sum()), int(self.n_dialogues[here, column].sum())
-        if not n:
-            return Interval(NAN, NAN, NAN, 0, 0, 0, "no values")
-        value, samples = self.values[here, column].mean(), self.samples[:, here, column].mean(axis=1)
-        if is_share and n_dialogues > 1 and not (np.abs(samples - value) > 1e-12).any():
-            return equal_shares_interval(float(value), n, n_dialogues)
-        return percentile_interval(float(value), samples, n, 0, n_dialogues)
+def _unscored_share(outcome: TrialOutcome) -> float:
+    return outcome.value.n_missing / max(1, outcome.value.n + outcome.value.n_missing)
 
 
-def average_by_corpus(columns: Floats, corpora: Ints, dialogues: list[str], n_resamples: int, seed: int) -> CorpusMeans:
-    """The means of columns (rows by columns, NaN missing) in each corpus, on the data and on seeded resamples."""
-    size, width = int(corpora.max(initial=-1)) + 1, columns.shape[1]
-    values, samples = np.full((size, width), NAN), np.full((n_resamples, size, width), NAN)
-    n, n_dialogues = np.zeros((2, size, width), dtype=np.int64)
-    known = ~np.isnan(columns)
-    filled = np.where(known, columns, 0.0)
-    for corpus in range(size):
-        rows = np.flatnonzero(corpora == corpus)
-        code, names = encode_labels([dialogues[row] for row in rows], "dialogues")
-        sums, counts = np.zeros((2, len(names), width))
-        np.add.at(sums, code, filled[rows])
-        np.add.at(counts, code, known[rows])
-        n[corpus], n_dialogues[corpus] = counts.sum(axis=0), (counts > 0).sum(axis=0)
-        draws = resample_counts(len(names), n_resamples, make_generator(seed, corpus)).astype(np.float64)
-        with np.errstate(invalid="ignore"):
-            values[corpus] = sums.sum(axis=0) / counts.sum(axis=0)
-            samples[:, corpus] = (draws @ sums) / (draws @ counts)
-    return CorpusMeans(values, samples, n, n_dialogues)
+def _list_shares(what: str, form: str, shares: Sequence[tuple[TrialOutcome, float]]) -> list[str]:
+    """A sentence with the shares that are large enough to mention."""
+    least = 0.005 if form == ".0%" else 0.0005
+    listing = ", ".join(f"{outcome.trial} {share:{form}}" for outcome, share in shares if abs(share) >= least)
+    return [f"{what}: {listing}."] if listing else []

@@ -18,7 +18,7 @@ from rejoinder.errors import InputError, nearest
 from rejoinder.scoring.folder import SCORES, read_run_about
 from rejoinder.scoring.reader import load_data, load_scores
 from rejoinder.scoring.result import Scores
-from rejoinder.scoring.sharded.reader import list_run_parts
+from rejoinder.scoring.run_parts import list_run_parts
 from rejoinder.table import Table
 
 JudgeOutcomes: TypeAlias = Mapping[tuple[str, str], str]  # by spec and response

@@ -40,7 +40,7 @@ from rejoinder.scoring.api import score_pairs
 from rejoinder.scoring.folder import check_run_files, read_run_about
 from rejoinder.scoring.reader import load_data
 from rejoinder.scoring.run import load
-from rejoinder.scoring.sharded.reader import list_run_parts
+from rejoinder.scoring.run_parts import list_run_parts
 from rejoinder.table import Cell, Table, format_count
 from rejoinder.types import Pair
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rejoinder.comparison.compare import Comparison, MetricStanding, SystemDifference
+from rejoinder.comparison.compare import Comparison, MetricStanding
+from rejoinder.comparison.slices import SystemDifference
 from rejoinder.comparison.trust import Trust
 from rejoinder.reports.chart import Markup, axis_labels, interval_bar, make_axis
 from rejoinder.reports.findings import RunFindings

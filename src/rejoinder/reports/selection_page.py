@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.reports.chart import ChartAxis, Markup, axis_labels, interval_bar, make_axis
-from rejoinder.reports.leaderboard import BoardRow
 
 # The page uses the same frame as every report.
-from rejoinder.reports.page import GENERATOR, csp_hash, make_environment, read_template
+from rejoinder.reports.environment import GENERATOR, csp_hash, make_environment, read_template
+from rejoinder.reports.leaderboard import BoardRow
 from rejoinder.reports.selection import (
     accuracy_table,
     candidate_group_table,

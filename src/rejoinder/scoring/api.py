@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from rejoinder.data.collection import Collection, from_lists
-from rejoinder.data.frames import is_table
 from rejoinder.data.importers import ImportOptions
+from rejoinder.data.tables.frames import is_table
 from rejoinder.errors import InputError, SpecError, brief
 from rejoinder.metric import METRICS, Metric, Row, SetMetric, metric_class, metric_of_function, parse
 from rejoinder.scoring import compute, flags

@@ -18,7 +18,7 @@ from rejoinder.data.shape import fits_shape
 from rejoinder.errors import InputError, RunError, brief, shorten_path
 from rejoinder.files import is_part
 from rejoinder.scoring.flags import MEANINGS
-from rejoinder.scoring.sharded.reader import list_run_parts, merge_run_parts
+from rejoinder.scoring.run_parts import list_run_parts, merge_run_parts
 
 FORMAT = 1
 DATA, SCORES, DIALOGUES, CHUNKS = "data.jsonl", "scores.jsonl", "dialogues.jsonl", ".scores"

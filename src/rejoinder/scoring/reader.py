@@ -16,7 +16,7 @@ from rejoinder.errors import RunError
 from rejoinder.metric import Unit
 from rejoinder.scoring.folder import DATA, SCORES, check_run_files, read_run_about
 from rejoinder.scoring.result import MetricFacts, Scores, ScoresBuilder
-from rejoinder.scoring.sharded.reader import list_run_parts
+from rejoinder.scoring.run_parts import list_run_parts
 
 
 def load_data(folder: str | Path) -> Collection:

@@ -21,7 +21,7 @@ from rejoinder.data.collection import Collection
 from rejoinder.errors import InputError, RunError
 from rejoinder.scoring.folder import DATA
 from rejoinder.scoring.result import Scores
-from rejoinder.scoring.sharded.reader import list_run_parts
+from rejoinder.scoring.run_parts import list_run_parts
 from rejoinder.types import Turn
 
 _Text = TypeVar("_Text")

@@ -8,10 +8,11 @@ becomes "more than half", which is the same for five. Fewer than ``least`` score
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 CandidateVerdict: TypeAlias = Literal["false", "acceptable", "ungrammatical", "unjudged"]
+HumanScores: TypeAlias = Mapping[tuple[str, str], tuple[int, ...]]  # by question and candidate
 TruthVerdict: TypeAlias = Literal["true", "doubtful", "unjudged"]
 
 SCALE = (0, 1, 2, 3, 4, 5)

@@ -17,9 +17,10 @@ from rejoinder.metric import Metric, parse, parse_stored
 from rejoinder.seeded import stable_shuffle
 from rejoinder.selection.acceptability import Acceptability
 from rejoinder.selection.acceptability_file import load_acceptability
+from rejoinder.selection.acceptability_rules import HumanScores
 from rejoinder.selection.assembly import QuestionAssembler
 from rejoinder.selection.card import make_selection_card
-from rejoinder.selection.human_scores import HumanScores, attach_human_scores, get_human_scores
+from rejoinder.selection.human_scores import attach_human_scores, get_human_scores
 from rejoinder.selection.inputs import Files, open_build_inputs
 from rejoinder.selection.leakage import TrainingTexts
 from rejoinder.selection.model_pass import Progress, attach_acceptability

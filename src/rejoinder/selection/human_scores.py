@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
 from rejoinder.errors import InputError, brief, nearest
-from rejoinder.selection.acceptability_rules import APPROPRIATE, SCALE
+from rejoinder.selection.acceptability_rules import APPROPRIATE, SCALE, HumanScores
+from rejoinder.selection.sheet import read_scoring_sheet
 from rejoinder.stats.agreement_interval import fleiss_interval
 from rejoinder.stats.arrays import Floats
 from rejoinder.stats.interval import Interval
@@ -18,7 +18,6 @@ from rejoinder.types import Candidate, Question, Rating, Record
 
 ASPECT = "appropriate"  # the aspect that the form "candidates" asks for
 RATINGS_KEY = "ratings"  # the key of a candidate's scores in its meta
-HumanScores: TypeAlias = Mapping[tuple[str, str], tuple[int, ...]]  # by question and candidate
 
 
 @dataclass(frozen=True)
@@ -102,9 +101,7 @@ def measure_human_agreement(
 def read_human_scores(path: str, pools: Sequence[Question]) -> HumanScores:
     """Read people's judgements of pools: from a sheet, ratings, or an annotation project."""
     if path.lower().endswith((".csv", ".tsv")):
-        from rejoinder.selection.sheet import read_scoring_sheet
-
         return read_scoring_sheet(path, pools)
-    from rejoinder.annotation.judgements import read_judged_records
+    from rejoinder.annotation.analysis.judgements import read_judged_records
 
     return collect_human_scores(read_judged_records(path).records, pools)

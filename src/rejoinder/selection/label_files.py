@@ -15,7 +15,7 @@ from rejoinder.data.inputs import read
 from rejoinder.data.questions import find_right_candidates
 from rejoinder.data.reader import InputLine, decode_json_line
 from rejoinder.data.schema import Place, from_object
-from rejoinder.data.spreadsheet import decode_spreadsheet, encode_spreadsheet
+from rejoinder.data.tables.spreadsheet import decode_spreadsheet, encode_spreadsheet
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError, brief
 from rejoinder.escape import unescape_cell

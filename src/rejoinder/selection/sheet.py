@@ -11,13 +11,13 @@ import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rejoinder.data.reader import LONGEST_LINE, InputFile
+from rejoinder.data.objects import LONGEST_LINE
+from rejoinder.data.reader import InputFile
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief
 from rejoinder.escape import escape_cell, unescape_cell
 from rejoinder.files import atomic_write
-from rejoinder.selection.acceptability_rules import SCALE
-from rejoinder.selection.human_scores import HumanScores
+from rejoinder.selection.acceptability_rules import SCALE, HumanScores
 from rejoinder.types import Question
 
 RATERS = 5

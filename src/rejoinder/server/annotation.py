@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+from rejoinder.annotation.analysis.judgements import read_ratings_and_checks
 from rejoinder.annotation.exports import ExportFile, ImportSummary, export_judgements, import_judgements
-from rejoinder.annotation.judgements import read_ratings_and_checks
 from rejoinder.annotation.project import Project
 from rejoinder.annotation.project_file import read_project
 from rejoinder.annotation.store import open_store

@@ -10,9 +10,9 @@ from starlette.responses import Response
 from rejoinder.annotation.answers import parse_answer_form
 from rejoinder.annotation.errors import AnnotationError, AnswerError
 from rejoinder.annotation.fields import list_fields
-from rejoinder.annotation.results import read_results
-from rejoinder.annotation.review import UnitReview, review_units
 from rejoinder.annotation.store.base import ADJUDICATOR
+from rejoinder.annotation.store.results import read_results
+from rejoinder.annotation.store.review import UnitReview, review_units
 from rejoinder.server.rater_pages import make_unit_page
 from rejoinder.server.site import PageVisit, redirect_to
 from rejoinder.server.templates import not_found_page

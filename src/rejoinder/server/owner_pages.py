@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from starlette.responses import Response
 
+from rejoinder.annotation.analysis.judgements import read_sorted_judgements
 from rejoinder.annotation.exports import export_judgements, list_judgement_formats
 from rejoinder.annotation.exports.ratings import has_ratings
 from rejoinder.annotation.exports.texts import has_texts
-from rejoinder.annotation.judgements import read_sorted_judgements
 from rejoinder.annotation.store.base import Role, Store
 from rejoinder.annotation.unit import FormName
 from rejoinder.comparison.agreement import examine_agreement, find_suspect_raters

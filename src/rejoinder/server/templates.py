@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, Response
 
 from rejoinder.files import sha256_of_bytes
 from rejoinder.reports.chart import Markup
-from rejoinder.reports.page import format_exact_score, read_template
+from rejoinder.reports.environment import format_exact_score, read_template
 from rejoinder.server.middleware import BARE_STYLE
 from rejoinder.table import format_cell
 

@@ -1,6 +1,6 @@
 """``situate``: make questions with distractors and situations, and their card, from seeds (SUGAR, step 7).
 
->>> from rejoinder.data.seeds import read_seeds
+>>> from rejoinder.data.inputs.seeds import read_seeds
 >>> made = situate(read_seeds("dataset:sugar/0/train"))  # doctest: +SKIP
 """
 
@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from rejoinder.data.inputs.seeds import REFERENCE, Seed, check_statement_category, read_seeds
 from rejoinder.data.questions import DISTRACTORS
-from rejoinder.data.seeds import REFERENCE, Seed, check_statement_category, read_seeds
 from rejoinder.errors import InputError
 from rejoinder.models.encoder.centred import load_centred_encoder
 from rejoinder.seeded import stable_hash

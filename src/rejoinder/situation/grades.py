@@ -18,7 +18,7 @@ from typing import Any
 from rejoinder.comparison.aggregation import aggregate_ratings
 from rejoinder.data.collection import read_files
 from rejoinder.errors import InputError, brief
-from rejoinder.selection.human_scores import HumanScores
+from rejoinder.selection.acceptability_rules import HumanScores
 from rejoinder.selection.sheet import write_scoring_sheet
 from rejoinder.stats.agreement import krippendorff_alpha
 from rejoinder.types import Candidate, Question, Rating, Record, Turn

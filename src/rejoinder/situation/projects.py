@@ -11,9 +11,9 @@ from pathlib import Path
 from rejoinder.annotation.form import FORMS
 from rejoinder.annotation.unit import FormName
 from rejoinder.data.inputs import DATASET, read
+from rejoinder.data.inputs.seeds import Seed, read_seeds, request_and_goal
 from rejoinder.data.reader import InputFile, decode_json_line, stream
 from rejoinder.data.schema import from_object
-from rejoinder.data.seeds import Seed, read_seeds, request_and_goal
 from rejoinder.data.writer import write
 from rejoinder.errors import InputError, brief
 from rejoinder.files import atomic_write

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from rejoinder.data.seeds import Seed
+from rejoinder.data.inputs.seeds import Seed
 from rejoinder.situation.overlap import OverlapIndex
 from rejoinder.situation.settings import SituationSettings
 from rejoinder.stats.arrays import Bools, Floats

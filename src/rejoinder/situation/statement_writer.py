@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
+from rejoinder.data.inputs.seeds import Seed, check_statement_category
 from rejoinder.data.questions import CATEGORIES
-from rejoinder.data.seeds import Seed, check_statement_category
 from rejoinder.models.statements.model import BEAM_WIDTH, StatementRequest, StatementWriter
 from rejoinder.types import Statement
 

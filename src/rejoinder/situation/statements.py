@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from rejoinder.data.inputs.seeds import Seed
 from rejoinder.data.questions import CATEGORIES
-from rejoinder.data.seeds import Seed
 from rejoinder.situation.contradictions import ContradictionKeywords, Contradictions, find_contradictions
 from rejoinder.situation.overlap import OverlapIndex
 from rejoinder.situation.seed_vectors import Encode

@@ -10,8 +10,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from rejoinder.errors import SpecError
-from rejoinder.indexes.base import Hit, Index, Passage
 from rejoinder.indexes.corpus import Corpus
+from rejoinder.indexes.one_field.base import Hit, Index, Passage
 from rejoinder.paths import cache_home
 from rejoinder.sources._base import ResponsePlace
 from rejoinder.sources._places import OUTSIDE, CorpusPlaces

@@ -22,7 +22,7 @@ class Bm25(Source):
 
     def over(self, corpus: Corpus) -> RetrievalProposer:
         """Return the proposer of this source for a corpus."""
-        from rejoinder.indexes.bm25 import Bm25Index
+        from rejoinder.indexes.one_field.bm25 import Bm25Index
 
         index = open_or_build(
             index_folder(corpus, "bm25"),

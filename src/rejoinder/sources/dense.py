@@ -23,7 +23,7 @@ class Dense(Source):
 
     def over(self, corpus: Corpus) -> RetrievalProposer:
         """Return the proposer of this source for a corpus."""
-        from rejoinder.indexes.dense import DenseIndex
+        from rejoinder.indexes.one_field.dense import DenseIndex
         from rejoinder.models.encoder.factory import load_encoder
 
         encoder = load_encoder(self.encoder)

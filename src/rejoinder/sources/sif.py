@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from rejoinder.errors import SpecError
 from rejoinder.indexes import sif
-from rejoinder.indexes.base import Hit
 from rejoinder.indexes.corpus import Corpus
+from rejoinder.indexes.one_field.base import Hit
 from rejoinder.indexes.sif import SifEncoder
 from rejoinder.sources._base import Source
 from rejoinder.sources._retrieval_proposer import Query, RetrievalProposer, corpus_passages, index_folder, open_or_build
@@ -35,8 +35,8 @@ class Sif(Source):
 
     def over(self, corpus: Corpus) -> RetrievalProposer:
         """Return the proposer of this source for a corpus."""
-        from rejoinder.indexes.dense import DenseIndex
-        from rejoinder.models.word_vectors import load_word_vectors
+        from rejoinder.indexes.one_field.dense import DenseIndex
+        from rejoinder.models.word_vectors.model import load_word_vectors
 
         words = load_word_vectors(self.vectors)
         digest = sif.sif_digest(corpus, words, self.a, self.counts)

@@ -14,7 +14,7 @@ from rejoinder.models.batching import pad_token_ids, split_into_batches
 from rejoinder.models.device import count_threads
 from rejoinder.models.language_model.likelihood import Values
 from rejoinder.models.language_model.prompt_format import Ids
-from rejoinder.models.translation import Translator, open_translator
+from rejoinder.models.translation.model import Translator, open_translator
 from rejoinder.systems._base import System
 from rejoinder.systems._likelihood import CITATION, Normalise, check_normalise, minus_loss, network_batch_limits
 from rejoinder.systems._model_names import find_model_folder

@@ -13,7 +13,7 @@ from rejoinder.errors import SpecError
 from rejoinder.metric import NAN, Metric, signature
 from rejoinder.metrics._context import join_context, map_spoken
 from rejoinder.metrics._inner import parse_context_metric, unit_scores
-from rejoinder.models.masked_language_model import MaskedLanguageModel, open_masked_language_model
+from rejoinder.models.bert.masked_language_model import MaskedLanguageModel, open_masked_language_model
 from rejoinder.spec import check_choice
 from rejoinder.types import Pair
 from rejoinder_lab.models.usr.model import EQUAL, UsrModel, open_usr

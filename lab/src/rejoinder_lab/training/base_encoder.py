@@ -10,8 +10,8 @@ import orjson
 import torch
 
 from rejoinder.errors import InputError
-from rejoinder.models.aptness.card import AptnessLimits
 from rejoinder.models.aptness.network import MPNET
+from rejoinder.models.aptness_card import AptnessLimits
 from rejoinder.models.catalog.manifest import require_model
 from rejoinder.models.device import silence_transformers
 from rejoinder_lab.training.aptness.mpnet import renumber_tokenizer, renumber_trunk

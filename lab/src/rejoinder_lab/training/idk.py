@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError
-from rejoinder.models import idk as cards
 from rejoinder.models.aptness.calibration import Numbers
 from rejoinder.models.base import Vectors
-from rejoinder.models.encoder.pair_encoder import DEFAULT_ENCODER, PairEncoder, load_pair_encoder
-from rejoinder.models.idk import IdkCard, regression_probabilities
+from rejoinder.models.idk import model as cards
+from rejoinder.models.idk.model import IdkCard, regression_probabilities
+from rejoinder.models.idk.pair_encoder import DEFAULT_ENCODER, PairEncoder, load_pair_encoder
 from rejoinder.types import Dialogue
 from rejoinder_lab.training.next_turns import NextTurn, sample_next_turns, shuffle_responses
 

@@ -18,13 +18,13 @@ from torch import Tensor
 from torch.nn import functional
 
 from rejoinder.errors import InputError
-from rejoinder.models.aptness.card import TOKENIZER, AptnessLimits, SpecialTokens, read_aptness_card
 from rejoinder.models.aptness.cross_encoder import PairRow, build_pair_row
+from rejoinder.models.aptness_card import TOKENIZER, AptnessLimits, SpecialTokens, read_aptness_card
 from rejoinder.models.batching import pad_token_ids
 from rejoinder.models.catalog.manifest import require_model
 from rejoinder.models.device import count_threads, training_device
-from rejoinder.models.encoder.tokenization import TextTokenizer
 from rejoinder.models.nup.network import NextUtteranceNetwork, export_nup
+from rejoinder.models.tokenization import TextTokenizer
 from rejoinder.types import Dialogue
 from rejoinder_lab.training.base_encoder import open_base_encoder, open_trunk
 from rejoinder_lab.training.licence import weights_licence

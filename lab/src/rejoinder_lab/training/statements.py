@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.data.seeds import Seed
+from rejoinder.data.inputs.seeds import Seed
 from rejoinder.errors import InputError
 from rejoinder.models.language_model.lora import attach_lora, extract_lora
 from rejoinder.models.language_model.lora_folder import LoraCard, write_lora

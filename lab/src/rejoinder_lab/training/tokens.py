@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, nearest
-from rejoinder.models.encoder.tokenization import TextTokenizer
+from rejoinder.models.tokenization import TextTokenizer
 from rejoinder.types import Dialogue
 
 Integers: TypeAlias = NDArray[np.int64]

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from rejoinder.data.inputs import DEFAULT_CORPORA, PERMISSIVE_CORPORA, Input, read, read_dialogues
+from rejoinder.data.inputs.seeds import read_seeds
 from rejoinder.data.knowledge import find_knowledge_files, read_triples
-from rejoinder.data.seeds import read_seeds
 from rejoinder.errors import InputError
 from rejoinder.models.ranker.card import EMBEDDED
 from rejoinder.models.speaker.network import Kind
@@ -239,7 +239,7 @@ def _shown_files(names: Sequence[str]) -> list[str]:
 
 def _base_licence(data: str) -> dict[str, str]:
     """What the embedded networks add to a card: the licence of their weights applies to networks trained from them."""
-    from rejoinder.models.aptness.card import read_aptness_card
+    from rejoinder.models.aptness_card import read_aptness_card
     from rejoinder.models.catalog.manifest import require_model
 
     base = read_aptness_card(require_model("aptness"))

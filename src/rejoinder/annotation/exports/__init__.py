@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from rejoinder.annotation.exports._external import ImportSummary as ImportSummary
-from rejoinder.annotation.results import ProjectResults, read_results
 from rejoinder.annotation.store.base import Store
+from rejoinder.annotation.store.results import ProjectResults, read_results
 from rejoinder.errors import SpecError, nearest
 
 

@@ -6,7 +6,7 @@ import re
 from xml.etree import ElementTree
 
 from rejoinder.annotation.exports._shape import UnitShape, find_shape
-from rejoinder.annotation.results import ProjectResults
+from rejoinder.annotation.store.results import ProjectResults
 from rejoinder.annotation.unit import AnswerField, AnswerOption
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")

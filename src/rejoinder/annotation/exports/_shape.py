@@ -9,7 +9,7 @@ import re
 from typing import NamedTuple
 
 from rejoinder.annotation.fields import list_fields
-from rejoinder.annotation.results import ProjectResults
+from rejoinder.annotation.store.results import ProjectResults
 from rejoinder.annotation.unit import AnswerField, Unit
 
 

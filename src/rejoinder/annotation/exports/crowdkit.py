@@ -16,10 +16,10 @@ from rejoinder.annotation.exports._external import ExternalJudgement, ImportSumm
 from rejoinder.annotation.fields import TIE, list_fields
 from rejoinder.annotation.form import FORMS
 from rejoinder.annotation.project import Project
-from rejoinder.annotation.results import ProjectResults, label_choices, order_pair_for_rater, split_answer
 from rejoinder.annotation.store.base import Store
+from rejoinder.annotation.store.results import ProjectResults, label_choices, order_pair_for_rater, split_answer
 from rejoinder.annotation.unit import Unit
-from rejoinder.data.spreadsheet import decode_spreadsheet, encode_spreadsheet
+from rejoinder.data.tables.spreadsheet import decode_spreadsheet, encode_spreadsheet
 from rejoinder.escape import unescape_cell
 
 _LabelPlace: TypeAlias = tuple[str, str, dict[str, Any]]  # unit, field, and values by label

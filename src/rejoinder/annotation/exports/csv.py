@@ -14,16 +14,16 @@ import orjson
 from rejoinder.annotation.exports._external import ExternalJudgement, ImportSummary, record_judgements
 from rejoinder.annotation.fields import list_fields
 from rejoinder.annotation.form import FORMS
-from rejoinder.annotation.results import (
+from rejoinder.annotation.store.base import Store
+from rejoinder.annotation.store.results import (
     FieldAnswer,
     ProjectResults,
     find_chosen_label,
     order_pair_for_rater,
     split_answer,
 )
-from rejoinder.annotation.store.base import Store
 from rejoinder.annotation.unit import AnswerField, Value
-from rejoinder.data.spreadsheet import decode_spreadsheet, encode_spreadsheet
+from rejoinder.data.tables.spreadsheet import decode_spreadsheet, encode_spreadsheet
 from rejoinder.errors import InputError, brief
 from rejoinder.escape import unescape_cell
 

@@ -16,8 +16,8 @@ from rejoinder.annotation.exports._external import (
     record_judgements,
 )
 from rejoinder.annotation.exports._shape import UnitShape, find_shape, list_lines
-from rejoinder.annotation.results import ProjectResults, read_results
 from rejoinder.annotation.store.base import Judgement, Store
+from rejoinder.annotation.store.results import ProjectResults, read_results
 from rejoinder.annotation.unit import AnswerField, Unit, Value
 from rejoinder.errors import InputError, brief
 

@@ -22,10 +22,10 @@ from rejoinder.annotation.exports._external import (
     record_judgements,
 )
 from rejoinder.annotation.exports._shape import UnitShape, find_shape, list_lines
-from rejoinder.annotation.results import ProjectResults, read_results
 from rejoinder.annotation.store.base import Store
+from rejoinder.annotation.store.results import ProjectResults, read_results
 from rejoinder.annotation.unit import AnswerField, Unit
-from rejoinder.data.spreadsheet import decode_spreadsheet
+from rejoinder.data.tables.spreadsheet import decode_spreadsheet
 from rejoinder.errors import InputError
 
 _FORMULA = "=+-@\t\r"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rejoinder.data.spreadsheet import encode_spreadsheet
+from rejoinder.data.tables.spreadsheet import encode_spreadsheet
 
 _PARAMETERS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
 

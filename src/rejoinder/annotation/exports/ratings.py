@@ -15,7 +15,8 @@ from rejoinder.annotation.exports._external import ExternalJudgement, ImportSumm
 from rejoinder.annotation.fields import TIE, list_fields
 from rejoinder.annotation.form import FORMS
 from rejoinder.annotation.project import Project
-from rejoinder.annotation.results import (
+from rejoinder.annotation.store.base import Store
+from rejoinder.annotation.store.results import (
     FieldAnswer,
     ProjectResults,
     find_pair_choice,
@@ -23,7 +24,6 @@ from rejoinder.annotation.results import (
     order_pair_for_rater,
     split_answer,
 )
-from rejoinder.annotation.store.base import Store
 from rejoinder.annotation.unit import FormName, Unit
 from rejoinder.annotation.units import DRAW_KEYS
 from rejoinder.data.reader import InputLine, decode_json_line

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from rejoinder.annotation.answers import split_answer_lines
 from rejoinder.annotation.errors import AnnotationError
-from rejoinder.annotation.results import FieldAnswer, ProjectResults, split_answer
+from rejoinder.annotation.store.results import FieldAnswer, ProjectResults, split_answer
 from rejoinder.annotation.unit import FormName
 from rejoinder.data.collection import Collection
 from rejoinder.data.writer import encode_record

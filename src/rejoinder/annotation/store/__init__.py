@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from rejoinder.annotation.project import is_url
 from rejoinder.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,11 +21,6 @@ def open_store(project: Project, url: str | None = None, clock: Callable[[], flo
     from rejoinder.annotation.store.sql_store import SqlStore
 
     return SqlStore(project, open_database(project.database if url is None else url), clock)
-
-
-def is_url(database: str) -> bool:
-    """Whether a database is given as a URL rather than a file."""
-    return re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", database) is not None
 
 
 def open_database(url: str) -> Database:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.importers._base import (
+from rejoinder.data.importer import (
     File,
     ImportedRecord,
     Importer,
@@ -19,48 +19,9 @@ from rejoinder.data.importers._repeated_texts import RepeatedTexts
 from rejoinder.data.validation import IdChecker
 from rejoinder.errors import InputError
 from rejoinder.paths import printable
-from rejoinder.types import Item, Record, Response
+from rejoinder.types import Item, Response
 
-__all__ = ["File", "ImportOptions", "ImportTally", "Importer", "import_", "import_places", "importer", "importer_names"]
-
-
-def import_(
-    name: str | None, path: str | Path, options: ImportOptions | None = None, tally: ImportTally | None = None
-) -> Iterator[Record]:
-    """Yield the records of a foreign file or folder, one at a time, checked like those of our own files.
-
-    - ``name``: the format, one of ``list_("importers")``; None to find it from the file.
-    - ``path``: the file or folder.
-    - ``options``: how to read it; an option that the importer does not take is an error.
-    - ``tally``: filled in while reading: how many records came out, what was left out and why.
-
-    >>> import rejoinder
-    >>> tally = rejoinder.ImportTally()
-    >>> rejoinder.write(rejoinder.import_("openai", "logs.jsonl", tally=tally), "imported.jsonl")
-    24
-    >>> tally.records["response"]
-    12
-    """
-    if name is None:
-        return _import_any(path, options, tally if tally is not None else ImportTally())
-    records = import_places(name, path, options, tally)
-    return (record for record, _ in records)
-
-
-def _import_any(path: str | Path, options: ImportOptions | None, tally: ImportTally) -> Iterator[Record]:
-    """Yield the records of a file whose format is found from its content."""
-    from rejoinder.data.inputs import Input  # imported here: it imports this module
-
-    source, checker = Input(path, options=options), IdChecker()
-    try:
-        for record, place in source.records(allow_empty=options is not None and options.empty == "keep"):
-            if checker.add(record, place):
-                if source.imported_as is None:
-                    source.tally.add(record)
-                yield record
-        vars(tally).update(vars(source.tally))
-    finally:
-        source.close()
+__all__ = ["File", "ImportOptions", "ImportTally", "Importer", "import_places", "importer", "importer_names"]
 
 
 def import_places(

@@ -8,6 +8,26 @@ from typing import Literal
 EVENTS = "system events"  # what they are called where they are counted
 Author = Literal["bot", "agent", "customer", "event"]
 
+# The roles in chat logs, and the role each one means here.
+ROLES = {
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+    "ai": "assistant",
+    "gpt": "assistant",
+    "chatgpt": "assistant",
+    "bing": "assistant",
+    "bard": "assistant",
+    "model": "assistant",
+    "bot": "assistant",
+    "system": "system",
+    "developer": "system",
+    "tool": "tool",
+    "function": "tool",
+    "function_call": "tool",
+    "observation": "tool",
+}
+
 _BOTS = frozenset(
     "bot chatbot assistant ai gpt chatgpt claude gemini llm model virtualagent virtual automated automation".split()
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from rejoinder.data.importers._base import ImportedRecord, ImportTally
+from rejoinder.data.importer import ImportedRecord, ImportTally
 from rejoinder.data.importers._chats import ChatConverter, MessageList
 from rejoinder.data.importers._markup_stripper import MarkupStripper
 from rejoinder.data.importers._messages import Message, id_of

@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, ImportTally
-from rejoinder.data.importers._columns import suggest_import
+from rejoinder.data.importer import File, ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_digest
 from rejoinder.data.importers._last_turn import EQUAL_TO_REPLY, OTHER_REPLIES, repeats_reply
 from rejoinder.data.importers._markup_stripper import MarkupStripper
@@ -17,6 +16,7 @@ from rejoinder.data.importers._messages import EMPTY_MESSAGES, TOOL_MESSAGES, Me
 from rejoinder.data.importers._ratings import LogRating
 from rejoinder.data.importers._tools import ToolEvent, join_tool_calls, list_tool_events
 from rejoinder.data.schema import Place
+from rejoinder.data.tables.columns import suggest_import
 from rejoinder.errors import InputError
 from rejoinder.types import UNNAMED, Item, Rating, Reference, Response, Turn
 

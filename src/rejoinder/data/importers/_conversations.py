@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rejoinder.data.importers._base import ImportOptions
-from rejoinder.data.importers._columns import suggest_score
+from rejoinder.data.importer import ImportOptions
 from rejoinder.data.importers._rows import ForeignRow
+from rejoinder.data.tables.columns import suggest_score
 from rejoinder.errors import InputError
 
 _Key = tuple[str, str, str]

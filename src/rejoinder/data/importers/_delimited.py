@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
-from rejoinder.data.detection import BEGINNING, find_encoding, find_header
-from rejoinder.data.header import drop_unnamed, find_header_row, name_columns
-from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, ImportTally
+from rejoinder.data.importer import File, ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._files import files, read_beginning, read_decoded_lines
 from rejoinder.data.importers._table import RowConverter
-from rejoinder.data.reader import LONGEST_LINE
+from rejoinder.data.objects import LONGEST_LINE
 from rejoinder.data.schema import Place
 from rejoinder.data.spool import spool_input
+from rejoinder.data.tables.detection import BEGINNING, find_encoding, find_header
+from rejoinder.data.tables.header import drop_unnamed, find_header_row, name_columns
 from rejoinder.errors import InputError
 
 _MOST_TITLES = 8  # rows above the header

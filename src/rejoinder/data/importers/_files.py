@@ -16,11 +16,12 @@ from typing import Any, cast
 
 import orjson
 
-from rejoinder.data.detection import find_encoding
-from rejoinder.data.importers._base import EntryPlace, File, ImportOptions, ImportTally
-from rejoinder.data.reader import LONGEST_LINE, BlankLineCounter, InputFile, decode_json_line, suggest_utf8
+from rejoinder.data.importer import EntryPlace, File, ImportOptions, ImportTally
+from rejoinder.data.objects import LONGEST_LINE
+from rejoinder.data.reader import BlankLineCounter, InputFile, decode_json_line, suggest_utf8
 from rejoinder.data.schema import Place
 from rejoinder.data.spool import standard_input
+from rejoinder.data.tables.detection import find_encoding
 from rejoinder.errors import InputError
 from rejoinder.paths import printable
 

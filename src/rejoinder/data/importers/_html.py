@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-from rejoinder.data.rating_columns import fold_name
+from rejoinder.data.tables.rating_columns import fold_name
 
 # Columns in which Zendesk, Intercom and the like store HTML; any other column may hold code that a user typed.
 _COLUMNS = frozenset(fold_name(name) for name in ("body", "html_body", "comment_body", "message_body", "description"))

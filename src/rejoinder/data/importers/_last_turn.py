@@ -6,11 +6,10 @@ import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from rejoinder.data.importers._authors import find_author
-from rejoinder.data.importers._base import ImportOptions, ImportTally
-from rejoinder.data.importers._columns import suggest_score
-from rejoinder.data.importers._messages import ROLES
+from rejoinder.data.importer import ImportOptions, ImportTally
+from rejoinder.data.importers._authors import ROLES, find_author
 from rejoinder.data.schema import Place
+from rejoinder.data.tables.columns import suggest_score
 from rejoinder.errors import InputError, brief
 
 EQUAL_TO_REPLY = "last turns equal to the reply"

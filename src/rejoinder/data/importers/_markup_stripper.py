@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 
-from rejoinder.data.importers._base import ImportOptions, ImportTally
+from rejoinder.data.importer import ImportOptions, ImportTally
+from rejoinder.data.importers._authors import ROLES
 from rejoinder.data.importers._markup import (
     Part,
     is_open_transcript,
@@ -15,7 +16,6 @@ from rejoinder.data.importers._markup import (
     strip_ends,
     strip_reasoning,
 )
-from rejoinder.data.importers._messages import ROLES
 
 REASONING = "reasoning in <think> tags"
 TURNS_BEFORE = "turns before the reply in its own text"

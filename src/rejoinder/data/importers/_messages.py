@@ -6,30 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from rejoinder.data.importers._authors import EVENTS, find_author
+from rejoinder.data.importers._authors import EVENTS, ROLES, find_author
 from rejoinder.data.importers._ratings import LogRating, find_ratings, is_rating_key
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief, nearest
 
-# The roles in chat logs, and the role each one means here.
-ROLES = {
-    "user": "user",
-    "human": "user",
-    "assistant": "assistant",
-    "ai": "assistant",
-    "gpt": "assistant",
-    "chatgpt": "assistant",
-    "bing": "assistant",
-    "bard": "assistant",
-    "model": "assistant",
-    "bot": "assistant",
-    "system": "system",
-    "developer": "system",
-    "tool": "tool",
-    "function": "tool",
-    "function_call": "tool",
-    "observation": "tool",
-}
 TOOL_MESSAGES = "tool messages"
 OTHER_ENTRIES = "entries that are no messages"
 TOOL_CALLS = "tool calls without text"

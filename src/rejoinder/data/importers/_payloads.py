@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from rejoinder.data.importers._messages import ROLES
-from rejoinder.data.rating_columns import fold_name
+from rejoinder.data.importers._authors import ROLES
+from rejoinder.data.tables.rating_columns import fold_name
 
 _DEPTH = 8
 # Keys, without case, spaces, - and _, the first of which holds what is wanted.

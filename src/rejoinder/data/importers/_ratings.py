@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from rejoinder.data.rating_cells import parse_word
-from rejoinder.data.rating_columns import fold_name
+from rejoinder.data.tables.rating_cells import parse_word
+from rejoinder.data.tables.rating_columns import fold_name
 
 NOT_NUMBERS = "ratings that are not numbers"
 

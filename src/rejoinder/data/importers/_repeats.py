@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import orjson
 
-from rejoinder.data.header import is_row_number
-from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally
-from rejoinder.data.importers._columns import suggest_score
+from rejoinder.data.importer import ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._rows import ForeignRow
-from rejoinder.data.rating_cells import RatingColumn, describe_kinds
 from rejoinder.data.schema import Place, from_object
+from rejoinder.data.tables.columns import suggest_score
+from rejoinder.data.tables.header import is_row_number
+from rejoinder.data.tables.rating_cells import RatingColumn, describe_kinds
 from rejoinder.errors import InputError
 from rejoinder.table import format_count
 from rejoinder.types import UNNAMED, Record

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from rejoinder.data.importer import ImportTally
 from rejoinder.data.importers._authors import EVENTS, find_author, is_event_text
-from rejoinder.data.importers._base import ImportTally
-from rejoinder.data.importers._columns import Layout
 from rejoinder.data.importers._markup_stripper import MarkupStripper
-from rejoinder.data.rating_cells import RatingColumn
 from rejoinder.data.schema import KEYS, Place
+from rejoinder.data.tables.columns import Layout
+from rejoinder.data.tables.rating_cells import RatingColumn
 from rejoinder.data.validation import tidy_name
 from rejoinder.errors import InputError, brief
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rejoinder.data.importers._columns import find_aliases
-from rejoinder.data.rating_columns import fold_name
+from rejoinder.data.tables.columns import find_aliases
+from rejoinder.data.tables.rating_columns import fold_name
 
 if TYPE_CHECKING:
-    from rejoinder.data.detection import Sample
+    from rejoinder.data.tables.detection import Sample
 
 # Keys of our own schema: a file that has them is ours, or a table.
 _OUR_KEYS = frozenset({"kind", "context", "turns", "item", "rater", "candidates"})

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from rejoinder.data.importers._base import EntryPlace, File
+from rejoinder.data.importer import EntryPlace, File
 from rejoinder.data.importers._files import read_json_values, read_text_lines
 from rejoinder.data.importers._messages import id_of
 from rejoinder.data.schema import Place

@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally, RowReplies
-from rejoinder.data.importers._columns import Columns, Layout, has_column, nearest_column, suggest_import, suggest_score
+from rejoinder.data.importer import ImportedRecord, ImportOptions, ImportTally, RowReplies
 from rejoinder.data.importers._conversations import Conversations
 from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_digest
 from rejoinder.data.importers._last_turn import RowAnswers, drop_last_turn
 from rejoinder.data.importers._markup_stripper import MarkupStripper
 from rejoinder.data.importers._repeats import REPEATED_ROWS, RatingCollector, RepeatedReplies
 from rejoinder.data.importers._rows import ForeignRow, look_up
-from rejoinder.data.rating_cells import parse_rating
 from rejoinder.data.schema import Place, from_object
+from rejoinder.data.tables.columns import Columns, Layout, has_column, nearest_column, suggest_import, suggest_score
+from rejoinder.data.tables.rating_cells import parse_rating
 from rejoinder.errors import InputError, SpecError, brief
 from rejoinder.types import Item, Record, Reference, Response, Turn
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from rejoinder.data.importers._columns import suggest_score
 from rejoinder.data.schema import Place
+from rejoinder.data.tables.columns import suggest_score
 from rejoinder.errors import InputError, brief
 
 

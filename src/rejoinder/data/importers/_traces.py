@@ -8,15 +8,15 @@ from typing import Any
 
 import orjson
 
-from rejoinder.data.detection import BEGINNING, take_sample
-from rejoinder.data.importers._base import File, ImportedRecord, ImportTally
+from rejoinder.data.importer import File, ImportedRecord, ImportTally
+from rejoinder.data.importers._authors import ROLES
 from rejoinder.data.importers._chats import ChatConverter, Conversation, MessageList
 from rejoinder.data.importers._delimited import read_delimited_rows
 from rejoinder.data.importers._files import read_beginning, read_json_values
-from rejoinder.data.importers._messages import ROLES
 from rejoinder.data.importers._ratings import LogRating
-from rejoinder.data.rating_columns import fold_name
 from rejoinder.data.schema import Place
+from rejoinder.data.tables.detection import BEGINNING, take_sample
+from rejoinder.data.tables.rating_columns import fold_name
 from rejoinder.errors import InputError, brief
 from rejoinder.types import Reference
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rejoinder.data.importer import File, ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers import _chats
-from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._batches import FAILED, convert_request, convert_result, custom_id, parse_replies
 from rejoinder.data.importers._chats import ChatConverter, Conversation, MessageList
 from rejoinder.data.importers._files import companion_file, files, read_json_values
@@ -18,7 +18,7 @@ from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief
 
 if TYPE_CHECKING:
-    from rejoinder.data.detection import Sample
+    from rejoinder.data.tables.detection import Sample
 
 SUMMARY = "logs of Anthropic's Messages API with content blocks, and its batches"
 TAKES = _chats.TAKES | {"companion"}

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rejoinder.data.importer import File, ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers import _chats
-from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._chats import ChatConverter, Conversation, MessageList
 from rejoinder.data.importers._files import companion_file, files, read_json_values
 from rejoinder.data.importers._messages import EMPTY_MESSAGES, OTHER_PARTS, TOOL_CALLS, TOOL_MESSAGES, id_of, name_of
@@ -18,7 +18,7 @@ from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief
 
 if TYPE_CHECKING:
-    from rejoinder.data.detection import Sample
+    from rejoinder.data.tables.detection import Sample
 
 SUMMARY = "conversations.json of ChatGPT's export, a tree of messages: the file, or the folder of the export"
 TAKES = _chats.TAKES | {"companion"}

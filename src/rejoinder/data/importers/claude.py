@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rejoinder.data.importer import File, ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers import _chats
-from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._chats import ChatConverter, Conversation, MessageList
 from rejoinder.data.importers._files import files, read_json_values
 from rejoinder.data.importers._messages import id_of, name_of
@@ -18,7 +18,7 @@ from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief
 
 if TYPE_CHECKING:
-    from rejoinder.data.detection import Sample
+    from rejoinder.data.tables.detection import Sample
 
 SUMMARY = "conversations.json of Claude's export (chat_messages)"
 TAKES = _chats.TAKES

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rejoinder.data.importers._base import ONE_TURN, File, ImportedRecord, ImportOptions, ImportTally
+from rejoinder.data.importer import ONE_TURN, File, ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._files import read_json_values
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief

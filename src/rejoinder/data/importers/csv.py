@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.detection import Sample
+from rejoinder.data.importer import ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers import _table
-from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally
-from rejoinder.data.importers._columns import holds_replies
 from rejoinder.data.importers._delimited import read_delimited
+from rejoinder.data.tables.columns import holds_replies
+from rejoinder.data.tables.detection import Sample
 from rejoinder.errors import SpecError
 
 IS_GENERAL = True

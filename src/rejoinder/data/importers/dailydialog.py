@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, ImportTally, convert_dialogue
+from rejoinder.data.importer import File, ImportedRecord, ImportOptions, ImportTally, convert_dialogue
 from rejoinder.data.importers._files import files, read_text_lines
 from rejoinder.errors import InputError, brief
 from rejoinder.types import Dialogue, Turn

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rejoinder.data.importer import ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers import _rows as cells
-from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally
-from rejoinder.data.importers._columns import suggest_import
 from rejoinder.data.importers._files import files, read_json_values
 from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_digest
 from rejoinder.data.schema import Place
+from rejoinder.data.tables.columns import suggest_import
 from rejoinder.errors import InputError, brief
 from rejoinder.types import Dialogue, Item, Rating, Record, Reference, Response, Statement, Turn
 

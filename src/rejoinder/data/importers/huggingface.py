@@ -9,9 +9,10 @@ from typing import Any
 
 import orjson
 
-from rejoinder.data import arrow
+from rejoinder.data.arrow import arrow_path, import_arrow
+from rejoinder.data.importer import File, ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers import _table
-from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, ImportTally
+from rejoinder.data.importers._containers import damaged_file_error, read_table_records
 from rejoinder.data.importers._table import RowConverter
 from rejoinder.errors import InputError, brief, nearest
 from rejoinder.paths import printable
@@ -22,22 +23,22 @@ TAKES = _table.TAKES | {"split"}
 
 def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
     """Yield the records of a saved dataset, or of one split of it."""
-    pyarrow = arrow.import_arrow("reading a saved dataset")
+    pyarrow = import_arrow("reading a saved dataset")
     folder = _find_split(path, options.split)
     table = RowConverter(options, tally)
     labels = _read_class_names(folder)
     for file in _find_data_files(folder):
-        where = arrow.arrow_path(file.path)
+        where = arrow_path(file.path)
         try:
             source = pyarrow.OSFile(where)
             stream = pyarrow.ipc.open_stream(source)
             columns = list(stream.schema.names)
         except Exception as error:
-            raise arrow.damaged_file_error(file, error) from None
+            raise damaged_file_error(file, error) from None
         with source:
             table.expect(columns, file.name)
             needed = table.needed_columns(columns)
-            yield from arrow.read_table_records(table, file, (batch.select(needed) for batch in stream), labels)
+            yield from read_table_records(table, file, (batch.select(needed) for batch in stream), labels)
     yield from table.close()
 
 

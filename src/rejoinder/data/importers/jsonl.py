@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.detection import Sample
+from rejoinder.data.importer import ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers import _table
-from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally
-from rejoinder.data.importers._columns import holds_replies
 from rejoinder.data.importers._containers import read_json_rows
 from rejoinder.data.importers._files import files
 from rejoinder.data.importers._table import RowConverter
 from rejoinder.data.schema import is_record
+from rejoinder.data.tables.columns import holds_replies
+from rejoinder.data.tables.detection import Sample
 
 IS_GENERAL = True
 SUMMARY = "JSON objects, one per line or in one list; --field says which key holds what (a.b for nested ones)"

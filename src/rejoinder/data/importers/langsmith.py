@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rejoinder.data.importer import File, ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers import _chats
-from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._batches import convert_request
 from rejoinder.data.importers._chats import ChatConverter
 from rejoinder.data.importers._files import files
@@ -22,7 +22,7 @@ from rejoinder.data.schema import Place
 from rejoinder.types import Reference
 
 if TYPE_CHECKING:
-    from rejoinder.data.detection import Sample
+    from rejoinder.data.tables.detection import Sample
 
 SUMMARY = "LangSmith's exports of runs and of datasets (JSON, JSONL, CSV)"
 TAKES = _chats.TAKES

@@ -8,19 +8,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rejoinder.data.detection import Sample
-from rejoinder.data.importers._authors import EVENT_TYPES, EVENTS, NOTE_TYPES, Author, find_author, is_event_text
-from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, ImportTally
-from rejoinder.data.importers._columns import holds_replies, suggest_import, suggest_score
+from rejoinder.data.importer import File, ImportedRecord, ImportOptions, ImportTally
+from rejoinder.data.importers._authors import EVENT_TYPES, EVENTS, NOTE_TYPES, ROLES, Author, find_author, is_event_text
 from rejoinder.data.importers._containers import ENDINGS, read_rows
 from rejoinder.data.importers._files import files
 from rejoinder.data.importers._html import holds_html, strip_html
 from rejoinder.data.importers._markup_stripper import MarkupStripper
-from rejoinder.data.importers._messages import ROLES
 from rejoinder.data.importers._rows import look_up, parse_text
 from rejoinder.data.importers._times import sort_keys
-from rejoinder.data.rating_columns import fold_name
 from rejoinder.data.schema import Place
+from rejoinder.data.tables.columns import holds_replies, suggest_import, suggest_score
+from rejoinder.data.tables.detection import Sample
+from rejoinder.data.tables.rating_columns import fold_name
 from rejoinder.errors import InputError, SpecError, brief, nearest
 from rejoinder.table import list_names
 from rejoinder.types import Item, Response, Turn

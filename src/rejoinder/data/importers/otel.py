@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rejoinder.data.importer import ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers import _chats
-from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._chats import ChatConverter
 from rejoinder.data.importers._files import files
 from rejoinder.data.importers._messages import id_of, name_of
@@ -21,7 +21,7 @@ from rejoinder.data.importers._spans import Event, Span, parse_json, read_spans
 from rejoinder.data.importers._traces import Exchange, convert_exchanges
 
 if TYPE_CHECKING:
-    from rejoinder.data.detection import Sample
+    from rejoinder.data.tables.detection import Sample
 
 SUMMARY = "OpenTelemetry's GenAI spans and events (OTLP JSON, or one span per line)"
 TAKES = _chats.TAKES

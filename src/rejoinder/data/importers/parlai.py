@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from rejoinder.data.importers._base import File, ImportedRecord, ImportOptions, ImportTally
+from rejoinder.data.importer import File, ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._files import files, read_text_lines
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief

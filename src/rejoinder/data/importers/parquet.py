@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data import arrow
-from rejoinder.data.detection import Sample
-from rejoinder.data.header import name_columns
+from rejoinder.data.arrow import arrow_path, import_arrow
+from rejoinder.data.importer import ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers import _table
-from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally
+from rejoinder.data.importers._containers import damaged_file_error, read_table_records
 from rejoinder.data.importers._files import files
 from rejoinder.data.importers._table import RowConverter
+from rejoinder.data.tables.detection import Sample
+from rejoinder.data.tables.header import name_columns
 from rejoinder.errors import InputError
 
 IS_GENERAL = True
@@ -22,24 +23,24 @@ _BATCH = 1024
 
 def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[ImportedRecord]:
     """Yield the records of a Parquet file, or of all in a folder."""
-    arrow.import_arrow("reading Parquet")
+    import_arrow("reading Parquet")
     from pyarrow.parquet import ParquetFile
 
     if str(path) == "-":
         raise InputError("Parquet cannot be read from standard input; name a file")
     table = RowConverter(options, tally)
     for file in [options.file] if options.file else files(path, (".parquet",), tally):
-        where = arrow.arrow_path(file.path)
+        where = arrow_path(file.path)
         try:
             stored = ParquetFile(where)
             columns = name_columns(stored.schema_arrow.names)
         except Exception as error:
-            raise arrow.damaged_file_error(file, error) from None
+            raise damaged_file_error(file, error) from None
         with stored:
             table.expect(columns, file.name)
             needed = table.needed_columns(columns) if columns == stored.schema_arrow.names else None
             batches = stored.iter_batches(batch_size=_BATCH, columns=needed)
-            yield from arrow.read_table_records(table, file, batches, {})
+            yield from read_table_records(table, file, batches, {})
     yield from table.close()
 
 

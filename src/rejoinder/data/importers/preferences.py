@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rejoinder.data.detection import Sample
-from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally
-from rejoinder.data.importers._columns import find_aliases, suggest_score
+from rejoinder.data.importer import ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._containers import ENDINGS, read_rows
 from rejoinder.data.importers._files import files
 from rejoinder.data.importers._ids import IdAssigner, content_digest
 from rejoinder.data.importers._markup_stripper import MarkupStripper
 from rejoinder.data.importers._rows import is_prompt, parse_text, parse_turns
-from rejoinder.data.rating_columns import fold_name
 from rejoinder.data.schema import Place
+from rejoinder.data.tables.columns import find_aliases, suggest_score
+from rejoinder.data.tables.detection import Sample
+from rejoinder.data.tables.rating_columns import fold_name
 from rejoinder.errors import InputError, SpecError, brief, nearest
 from rejoinder.types import Item, Preference, Response, Turn
 

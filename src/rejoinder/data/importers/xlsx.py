@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.data.detection import Sample
-from rejoinder.data.excel import list_sheets, read_sheet_rows
+from rejoinder.data.importer import ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers import _table
-from rejoinder.data.importers._base import ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._files import files
 from rejoinder.data.importers._table import RowConverter
 from rejoinder.data.schema import RowPlace
+from rejoinder.data.tables.detection import Sample
+from rejoinder.data.tables.excel import list_sheets, read_sheet_rows
 from rejoinder.errors import InputError
 
 IS_GENERAL = True

@@ -19,14 +19,14 @@ from rejoinder.data import remote
 from rejoinder.data.grouping import group_by_conversation
 from rejoinder.data.inputs import Input
 from rejoinder.data.parquet import RecordWriter, write_parquet
-from rejoinder.data.reader import EmptyError, InputFile
+from rejoinder.data.reader import InputFile
 from rejoinder.data.schema import Place
 from rejoinder.data.shards.conversations import find_shared, save_digests, sort_digests
 from rejoinder.data.shards.files import fetch_local, is_shard, is_sharded, list_data_files
 from rejoinder.data.shards.manifest import ShardEntry, ShardManifest
 from rejoinder.data.shards.stats import ShardStats, write_shard_manifest
 from rejoinder.data.writer import encode_record, write
-from rejoinder.errors import InputError
+from rejoinder.errors import EmptyError, InputError
 from rejoinder.files import put_in_place
 from rejoinder.types import Record
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.data import remote
-from rejoinder.data.reader import EmptyError, InputFile, stream
+from rejoinder.data.reader import InputFile, stream
 from rejoinder.data.shards import manifest
 from rejoinder.data.shards.conversations import (
     Digests,
@@ -21,7 +21,7 @@ from rejoinder.data.shards.conversations import (
 from rejoinder.data.shards.files import Shard, fetch_local, is_sharded, shards_of
 from rejoinder.data.shards.manifest import ShardEntry, ShardManifest
 from rejoinder.engines.base import Engine, WorkerSpec
-from rejoinder.errors import InputError
+from rejoinder.errors import EmptyError, InputError
 from rejoinder.files import atomic_write
 from rejoinder.types import Dialogue, Item, Preference, Question, Rating, Record, Response
 

@@ -20,14 +20,21 @@ from numpy.typing import NDArray
 from rejoinder.data.shards.files import Shard
 from rejoinder.engines.base import Engine, WorkerSpec
 from rejoinder.engines.local import LocalEngine
-from rejoinder.indexes import parts as _folder
-from rejoinder.indexes import passage_store
-from rejoinder.indexes.base import Passage
-from rejoinder.indexes.bm25 import ROLE, Bm25Settings
-from rejoinder.indexes.parts import IndexPart
-from rejoinder.indexes.passage_store import load_array
-from rejoinder.indexes.posting_weights import PostingWeights
-from rejoinder.indexes.postings import IndexTotals, Postings, Vocabulary, number_words, sort_postings, weigh_postings
+from rejoinder.indexes.one_field import folder as _folder
+from rejoinder.indexes.one_field import passage_store
+from rejoinder.indexes.one_field.base import Passage
+from rejoinder.indexes.one_field.bm25 import ROLE, Bm25Settings
+from rejoinder.indexes.one_field.folder import IndexPart
+from rejoinder.indexes.one_field.passage_store import load_array
+from rejoinder.indexes.one_field.posting_weights import PostingWeights
+from rejoinder.indexes.one_field.postings import (
+    IndexTotals,
+    Postings,
+    Vocabulary,
+    number_words,
+    sort_postings,
+    weigh_postings,
+)
 from rejoinder.indexes.sharded import builder, dialogue_table, vocabulary
 from rejoinder.indexes.sharded import vocabulary as _vocabulary
 from rejoinder.indexes.sharded.builder import BUILD_FOLDER, IndexShard, IndexShardWriter

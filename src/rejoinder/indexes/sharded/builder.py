@@ -22,8 +22,8 @@ from rejoinder.data.writer import encode_record
 from rejoinder.engines.base import Engine, WorkerSpec
 from rejoinder.errors import InputError
 from rejoinder.files import atomic_write, sha256_of_bytes
-from rejoinder.indexes import parts as _folder
-from rejoinder.indexes.base import Passage, passages
+from rejoinder.indexes.one_field import folder as _folder
+from rejoinder.indexes.one_field.base import Passage, passages
 from rejoinder.indexes.sharded.shard import SHARD_TURNS, split_into_index_shards
 from rejoinder.types import Dialogue
 

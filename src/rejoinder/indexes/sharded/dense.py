@@ -16,10 +16,10 @@ from rejoinder.data.shards.files import Shard
 from rejoinder.engines.base import Engine, WorkerSpec
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import SpecError
-from rejoinder.indexes import parts as _folder
-from rejoinder.indexes import passage_store, vector_store
-from rejoinder.indexes.base import Passage
-from rejoinder.indexes.dense import ROLE, DenseSettings, check_encoder, find_nearest
+from rejoinder.indexes.one_field import folder as _folder
+from rejoinder.indexes.one_field import passage_store, vector_store
+from rejoinder.indexes.one_field.base import Passage
+from rejoinder.indexes.one_field.dense import ROLE, DenseSettings, check_encoder, find_nearest
 from rejoinder.indexes.sharded import builder, dialogue_table
 from rejoinder.indexes.sharded.builder import IndexShard, IndexShardWriter
 from rejoinder.indexes.sharded.search import (

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, brief
-from rejoinder.indexes.column import open_column
-from rejoinder.indexes.parts import index_damage_error
-from rejoinder.indexes.passage_store import load_array
+from rejoinder.indexes.one_field.column import open_column
+from rejoinder.indexes.one_field.folder import index_damage_error
+from rejoinder.indexes.one_field.passage_store import load_array
 from rejoinder.indexes.sharded.shard import ShardPassages, hash_dialogue_id
 
 ROLE = "dialogues"

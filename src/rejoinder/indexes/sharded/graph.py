@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import MissingExtraError
-from rejoinder.indexes import parts, vector_store
-from rejoinder.indexes.base import Passage
-from rejoinder.indexes.dense import ROLE, find_nearest
-from rejoinder.indexes.passage_store import load_array
+from rejoinder.indexes.one_field import vector_store
+from rejoinder.indexes.one_field.base import Passage
+from rejoinder.indexes.one_field.dense import ROLE, find_nearest
+from rejoinder.indexes.one_field.folder import index_damage_error, new_index_part, seal_index_part
+from rejoinder.indexes.one_field.passage_store import load_array
 from rejoinder.indexes.sharded.builder import IndexShard
 from rejoinder.indexes.sharded.dense import DenseShards, ShardedDenseIndex
 from rejoinder.indexes.sharded.search import MAX_OPEN_SHARDS, ShardHits
@@ -52,9 +53,9 @@ class GraphShards(DenseShards):
         entry = super().write(passages)
         vectors = next(part for part in entry.parts if part.role == ROLE)
         store = vector_store.VectorStore([self.folder / vectors.name], self.encoder.dimensions)
-        with parts.new_index_part(self.folder, GRAPH_ROLE) as new:
+        with new_index_part(self.folder, GRAPH_ROLE) as new:
             _save_graph(new, store, self.encoder.dimensions)
-            return IndexShard((*entry.parts, parts.seal_index_part(new, GRAPH_ROLE)), entry.counts)
+            return IndexShard((*entry.parts, seal_index_part(new, GRAPH_ROLE)), entry.counts)
 
 
 def _save_graph(folder: Path, store: vector_store.VectorStore, dimensions: int) -> None:
@@ -88,11 +89,11 @@ class _ShardGraph:
         try:
             self._index = _import_usearch().Index.restore(str(folder / _GRAPH_FILE), view=True)
         except (RuntimeError, ValueError) as error:
-            raise parts.index_damage_error(folder / _GRAPH_FILE, str(error)) from None
+            raise index_damage_error(folder / _GRAPH_FILE, str(error)) from None
         self._passages, self._starts = load_array(folder, "passages"), load_array(folder, "starts")
         nodes = -1 if self._index is None else len(self._index)
         if nodes != len(self) or not len(self._passages) == self._starts[-1] == passages:
-            raise parts.index_damage_error(folder, "its files do not match")
+            raise index_damage_error(folder, "its files do not match")
 
     def __len__(self) -> int:
         return len(self._starts) - 1

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from rejoinder.engines.base import Engine
 from rejoinder.errors import InputError, SpecError, nearest
-from rejoinder.indexes import parts as _folder
-from rejoinder.indexes import passage_store
-from rejoinder.indexes.base import Hit, check_search_arguments
+from rejoinder.indexes.one_field import folder as _folder
+from rejoinder.indexes.one_field import passage_store
+from rejoinder.indexes.one_field.base import Hit, check_search_arguments
 from rejoinder.indexes.sharded import builder, dialogue_table
 from rejoinder.indexes.sharded.dialogue_table import DialogueTable
 from rejoinder.indexes.sharded.shard import ShardPassages, shard_split_names

@@ -15,9 +15,9 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from rejoinder.indexes.base import Hit, Passage
-from rejoinder.indexes.parts import index_damage_error
-from rejoinder.indexes.passage_store import DIALOGUES_FILE, PASSAGES_FILE, load_array, read_passage
+from rejoinder.indexes.one_field.base import Hit, Passage
+from rejoinder.indexes.one_field.folder import index_damage_error
+from rejoinder.indexes.one_field.passage_store import DIALOGUES_FILE, PASSAGES_FILE, load_array, read_passage
 
 SHARD_TURNS = 2**18  # per shard; the memory of a worker grows with it
 _SHARD_LETTERS = 2**26

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.indexes.column import DiskColumn, open_column
-from rejoinder.indexes.parts import index_damage_error
-from rejoinder.indexes.passage_store import load_array
+from rejoinder.indexes.one_field.column import DiskColumn, open_column
+from rejoinder.indexes.one_field.folder import index_damage_error
+from rejoinder.indexes.one_field.passage_store import load_array
 
 ROLE = "vocabulary"
 WORDS_FILE = "words.txt"

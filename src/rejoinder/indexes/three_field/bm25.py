@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import SpecError
-from rejoinder.indexes import parts as _folder
-from rejoinder.indexes import passage_store, posting_weights
-from rejoinder.indexes.base import passages
-from rejoinder.indexes.postings import Postings, Vocabulary, sort_postings, weigh_postings
+from rejoinder.indexes.one_field import folder as _folder
+from rejoinder.indexes.one_field import passage_store, posting_weights
+from rejoinder.indexes.one_field.base import passages
+from rejoinder.indexes.one_field.postings import Postings, Vocabulary, sort_postings, weigh_postings
 from rejoinder.indexes.three_field import copies
 from rejoinder.indexes.three_field.fields import FIELD_NAMES, FieldHit, FieldIndex, Fields, Windows, is_same_dialogue
 from rejoinder.indexes.three_field.search import EPSILON, FieldSearch, SimilarityBounds

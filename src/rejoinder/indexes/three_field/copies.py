@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.indexes.parts import index_damage_error
-from rejoinder.indexes.passage_store import load_array
+from rejoinder.indexes.one_field.folder import index_damage_error
+from rejoinder.indexes.one_field.passage_store import load_array
 from rejoinder.text.tokens import get_tokenizer
 from rejoinder.types import Item
 

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import SpecError
-from rejoinder.indexes import parts as _folder
-from rejoinder.indexes import vector_store
-from rejoinder.indexes.passage_store import PassageStore, load_array
-from rejoinder.indexes.postings import Vocabulary
+from rejoinder.indexes.one_field import folder as _folder
+from rejoinder.indexes.one_field import vector_store
+from rejoinder.indexes.one_field.passage_store import PassageStore, load_array
+from rejoinder.indexes.one_field.postings import Vocabulary
 from rejoinder.indexes.three_field.bm25 import write_three_field_turns
 from rejoinder.indexes.three_field.fields import FIELD_NAMES, Fields, Windows, is_same_dialogue
 from rejoinder.indexes.three_field.search import EPSILON, FieldSearch, SimilarityBounds

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import SpecError
-from rejoinder.indexes.base import Hit
+from rejoinder.indexes.one_field.base import Hit
 from rejoinder.types import Item
 
 FIELD_NAMES = ("past", "response", "future")

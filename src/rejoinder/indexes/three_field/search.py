@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, SpecError, brief
-from rejoinder.indexes import passage_store
-from rejoinder.indexes.filter import PassageFilter, score_lower_bound
-from rejoinder.indexes.parts import IndexManifest
-from rejoinder.indexes.passage_store import PassageStore
+from rejoinder.indexes.one_field import passage_store
+from rejoinder.indexes.one_field.filter import PassageFilter, score_lower_bound
+from rejoinder.indexes.one_field.folder import IndexManifest
+from rejoinder.indexes.one_field.passage_store import PassageStore
 from rejoinder.indexes.three_field import copies as _copies
 from rejoinder.indexes.three_field.copies import CopyFinder, is_near_copy
 from rejoinder.indexes.three_field.fields import FIELD_NAMES, FieldHit, Fields, Windows

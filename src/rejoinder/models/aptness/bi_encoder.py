@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from rejoinder.models.aptness import card as cards
+from rejoinder.models import aptness_card as cards
 from rejoinder.models.aptness.calibration import Numbers
-from rejoinder.models.aptness.card import CONTEXT, REPLY, AptnessCard
 from rejoinder.models.aptness.windows import group_windows, split_text
+from rejoinder.models.aptness_card import CONTEXT, REPLY, AptnessCard
 from rejoinder.models.base import Encoder, Vectors
 from rejoinder.models.batching import Rows
-from rejoinder.models.encoder.onnx import compute_in_parallel, open_session
-from rejoinder.models.encoder.tokenization import TextTokenizer
+from rejoinder.models.onnx.session import compute_in_parallel, open_session
+from rejoinder.models.tokenization import TextTokenizer
 
 _BATCH_ROWS = 128  # rows per batch of a head
 _SPECIAL_TOKENS = 2  # before and after an utterance

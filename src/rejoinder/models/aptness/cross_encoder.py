@@ -8,13 +8,13 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rejoinder.models.aptness import card as cards
+from rejoinder.models import aptness_card as cards
 from rejoinder.models.aptness.calibration import Ids, Numbers
-from rejoinder.models.aptness.card import CROSS, EMBEDDINGS, AptnessCard, AptnessLimits, SpecialTokens
 from rejoinder.models.aptness.windows import Grouping, group_windows, split_into_windows
+from rejoinder.models.aptness_card import CROSS, EMBEDDINGS, AptnessCard, AptnessLimits, SpecialTokens
 from rejoinder.models.base import Vectors
 from rejoinder.models.batching import Rows, pad_token_ids, split_into_batches
-from rejoinder.models.encoder.onnx import compute_in_parallel, open_session
+from rejoinder.models.onnx.session import compute_in_parallel, open_session
 
 Output: TypeAlias = Literal["log_odds", "features"]
 _CACHE_SIZE = 50_000  # pairs whose log-odds are cached in a process

@@ -18,12 +18,12 @@ from torch.nn import functional
 
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of
-from rejoinder.models.aptness import card as cards
+from rejoinder.models import aptness_card as cards
 from rejoinder.models.aptness.calibration import check_calibration
-from rejoinder.models.aptness.card import AptnessCard, AptnessLimits, SpecialTokens
 from rejoinder.models.aptness.graph import WORD_EMBEDDINGS, write_graph
 from rejoinder.models.aptness.network import MPNET, BiEncoder, CrossEncoder, masked_mean
 from rejoinder.models.aptness.network import float_networks as float_networks
+from rejoinder.models.aptness_card import AptnessCard, AptnessLimits, SpecialTokens
 from rejoinder.models.card import write_model_card
 from rejoinder.models.onnx.quantization import quantize_matrix
 

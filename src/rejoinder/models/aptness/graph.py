@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of_bytes
-from rejoinder.models.aptness.card import EMBEDDINGS
+from rejoinder.models.aptness_card import EMBEDDINGS
 from rejoinder.models.device import silence_transformers
 from rejoinder.models.onnx.quantization import INT8, SCALES, quantize_graph
 

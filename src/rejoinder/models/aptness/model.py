@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from rejoinder.model_use import ModelUse, record_use
-from rejoinder.models.aptness import card as cards
+from rejoinder.models import aptness_card as cards
 from rejoinder.models.aptness.bi_encoder import BiScorer
 from rejoinder.models.aptness.calibration import TOKEN_FEATURES, Ids, ModelName, Numbers, calibrated_probability
 from rejoinder.models.aptness.cross_encoder import CrossScorer, is_too_long
 from rejoinder.models.base import Encoder, Vectors
 from rejoinder.models.catalog.manifest import require_model
 from rejoinder.models.encoder.factory import load_encoder, name_in_set
-from rejoinder.models.encoder.tokenization import TextTokenizer, read_tokenizer
 from rejoinder.models.spoken import Contexts, fill_known, select_spoken
+from rejoinder.models.tokenization import TextTokenizer, read_tokenizer
 from rejoinder.models.weight_sets import WeightSet, set_of, use_weights
 
 

@@ -17,9 +17,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from rejoinder.models.aptness import card as cards
-from rejoinder.models.aptness.card import AptnessCard
+from rejoinder.models import aptness_card as cards
 from rejoinder.models.aptness.graph import STATE, WORD_EMBEDDINGS
+from rejoinder.models.aptness_card import AptnessCard
 from rejoinder.models.onnx.quantization import INT8, SCALES
 
 MPNET = "mpnet"  # the type of trunks with relative positions (Song et al. 2020); the others are BERTs

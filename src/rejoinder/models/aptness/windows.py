@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from rejoinder.models.aptness.calibration import Ids
-from rejoinder.models.encoder.tokenization import TextTokenizer
-from rejoinder.models.encoder.word_pieces import LocatedToken
+from rejoinder.models.tokenization import TextTokenizer
+from rejoinder.models.word_pieces import LocatedToken
 
 T = TypeVar("T")
 

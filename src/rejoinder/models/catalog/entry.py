@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 # A server model is a file for a program such as llama.cpp, and is used at its endpoint.
 Kind: TypeAlias = Literal["encoder", "language-model", "sequence-model", "server-model", "word-vectors"]
-# How the downloaded files are converted, once: see models/catalog/convert.py.
+# How the downloaded files are converted, once: see models/download/convert.py.
 Preparation: TypeAlias = Literal["none", "onnx", "bert", "gguf", "marian", "vocabulary"]
 Registry: TypeAlias = Literal["Python", "npm"]
 MAIN = "main"  # the newest revision of a repository, where none could be pinned

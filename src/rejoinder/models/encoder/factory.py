@@ -8,7 +8,7 @@ from typing import NamedTuple, cast
 
 from rejoinder.errors import SpecError, nearest
 from rejoinder.model_use import ModelUse, record_use
-from rejoinder.models.aptness import card
+from rejoinder.models import aptness_card as card
 from rejoinder.models.base import Encoder
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.catalog.entry import Shipped
@@ -95,7 +95,7 @@ def find_encoder_folder(name: str) -> tuple[Path, str]:
 def _open_encoder_folder(name: str, folder: Path, mark: str, changed: int) -> _OpenedEncoder:
     """Open an encoder, once per process unless its folder changes."""
     if mark == card.CARD_FILE:
-        from rejoinder.models.aptness.encoder import AptnessEncoder
+        from rejoinder.models.encoder.aptness import AptnessEncoder
 
         networks = card.read_aptness_card(folder)
         weights = set_of(folder)

@@ -17,9 +17,8 @@ from rejoinder.models.card import join_digests
 from rejoinder.models.device import count_threads, device_batch_limits, silence_transformers, torch_device
 from rejoinder.models.encoder import card as cards
 from rejoinder.models.encoder.architecture import read_encoder_shape, weights_digest
-from rejoinder.models.encoder.onnx import separate_special_tokens
 from rejoinder.models.encoder.pooling import pool_tokens
-from rejoinder.models.encoder.tokenization import TextTokenizer, read_tokenizer
+from rejoinder.models.tokenization import TextTokenizer, read_tokenizer, separate_special_tokens
 
 # Models whose later layers can be left out, because no norm follows the stack: a layer's output is then the last state.
 _TRUNCATABLE = frozenset({"bert", "roberta", "xlm-roberta", "camembert", "electra"})

@@ -22,7 +22,7 @@ from rejoinder.errors import InputError, MissingExtraError, SpecError
 from rejoinder.files import atomic_write
 from rejoinder.models.base import Encoder
 from rejoinder.models.encoder.factory import load_encoder
-from rejoinder.models.encoder.onnx import keep_batches_whole
+from rejoinder.models.onnx.session import keep_batches_whole
 
 Precision: TypeAlias = Literal["float16", "float32"]
 AT_ONCE = 1_024  # texts per task

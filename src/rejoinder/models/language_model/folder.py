@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -94,3 +95,13 @@ def convert_gguf(source: Path, target: Path) -> None:
             del model.config.quantization_config
         model.to(torch.bfloat16).save_pretrained(target)
         AutoTokenizer.from_pretrained(source.parent, **form).save_pretrained(target)
+
+
+def language_model_digest(folder: Path) -> str:
+    """Return the digest of a folder, computed once per process unless its configuration changes."""
+    return _compute_digest(folder, (folder / "config.json").stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=4)
+def _compute_digest(folder: Path, changed: int) -> str:
+    return folder_digest(folder)

@@ -15,13 +15,13 @@ from rejoinder.errors import InputError, RejoinderError
 from rejoinder.files import sha256_of, sha256_of_bytes
 from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.aptness.calibration import Numbers
-from rejoinder.models.aptness.card import AptnessLimits, SpecialTokens
 from rejoinder.models.aptness.cross_encoder import PairRow, build_pair_row
+from rejoinder.models.aptness_card import AptnessLimits, SpecialTokens
 from rejoinder.models.batching import Rows, pad_token_ids, split_into_batches
 from rejoinder.models.card import load_card
-from rejoinder.models.encoder.onnx import compute_in_parallel, open_session
-from rejoinder.models.encoder.tokenization import read_tokenizer
+from rejoinder.models.onnx.session import compute_in_parallel, open_session
 from rejoinder.models.spoken import Contexts
+from rejoinder.models.tokenization import read_tokenizer
 from rejoinder.paths import cache_home
 
 CARD_FILE, GRAPH, TOKENIZER = "nup.json", "model.onnx", "tokenizer.json"

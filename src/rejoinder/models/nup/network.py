@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from rejoinder.files import sha256_of
-from rejoinder.models.aptness.card import AptnessLimits, SpecialTokens
+from rejoinder.models.aptness_card import AptnessLimits, SpecialTokens
 from rejoinder.models.card import write_model_card
 from rejoinder.models.device import silence_transformers
 from rejoinder.models.nup import model as cards

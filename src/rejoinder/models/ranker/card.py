@@ -11,7 +11,7 @@ import orjson
 
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of, sha256_of_bytes
-from rejoinder.models.aptness.card import SpecialTokens
+from rejoinder.models.aptness_card import SpecialTokens
 from rejoinder.models.card import load_card
 from rejoinder.models.ranker.rows import RankerLimits
 

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from rejoinder.files import sha256_of
-from rejoinder.models.aptness import card as aptness_card
+from rejoinder.models import aptness_card
 from rejoinder.models.aptness.graph import write_graph
 from rejoinder.models.aptness.network import CrossEncoder
 from rejoinder.models.card import write_model_card

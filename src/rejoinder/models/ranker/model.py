@@ -17,13 +17,12 @@ import numpy as np
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.metric import NAN
 from rejoinder.model_use import ModelUse, record_use
-from rejoinder.models.aptness import card as aptness_card
+from rejoinder.models import aptness_card
 from rejoinder.models.aptness.calibration import Ids, Numbers
 from rejoinder.models.aptness.cross_encoder import PairRow
 from rejoinder.models.batching import Rows, pad_token_ids, split_into_batches
 from rejoinder.models.catalog.manifest import require_model
-from rejoinder.models.encoder.onnx import compute_in_parallel, open_session
-from rejoinder.models.encoder.tokenization import TextTokenizer, read_tokenizer
+from rejoinder.models.onnx.session import compute_in_parallel, open_session
 from rejoinder.models.ranker import card as cards
 from rejoinder.models.ranker.card import RankerCard
 from rejoinder.models.ranker.rows import (
@@ -35,6 +34,7 @@ from rejoinder.models.ranker.rows import (
     situation_rows,
 )
 from rejoinder.models.ranker.statement_choice import Floats, WordTable, choose_statements_to_read, word_similarity
+from rejoinder.models.tokenization import TextTokenizer, read_tokenizer
 from rejoinder.models.weight_sets import WeightSet, default_set, set_of, weights_folder
 from rejoinder.types import Question
 

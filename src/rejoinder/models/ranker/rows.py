@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rejoinder.models.aptness.calibration import Ids
-from rejoinder.models.aptness.card import SpecialTokens
 from rejoinder.models.aptness.cross_encoder import PairRow
+from rejoinder.models.aptness_card import SpecialTokens
 from rejoinder.types import Question
 
 _NAME = re.compile(r"\[(\w[\w ]*)\]")
@@ -38,17 +38,17 @@ class SituationRow(NamedTuple):
     spans: tuple[tuple[int, int], ...]  # the request's first
 
 
-def strip_brackets(text: str) -> str:
-    """Return a text without brackets around names."""
+def spell_out_names(text: str) -> str:
+    """Return a text whose names in brackets are words of it: "[user]" is "the user", "[someone]" is "someone"."""
     return _NAME.sub(lambda match: _READ_AS.get(match[1].lower(), match[1]), text)
 
 
 def question_texts(question: Question) -> tuple[list[str], list[str], list[str]]:
     """Return the statements, the context's turns and the candidates of a question, as they are read."""
     return (
-        [strip_brackets(statement.text) for statement in question.situation],
-        [strip_brackets(turn.text) for turn in question.context],
-        [strip_brackets(candidate.text) for candidate in question.candidates],
+        [spell_out_names(statement.text) for statement in question.situation],
+        [spell_out_names(turn.text) for turn in question.context],
+        [spell_out_names(candidate.text) for candidate in question.candidates],
     )
 
 

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of
 from rejoinder.models.aptness.calibration import Numbers
-from rejoinder.models.aptness.card import SpecialTokens
 from rejoinder.models.aptness.cross_encoder import PairRow
+from rejoinder.models.aptness_card import SpecialTokens
 from rejoinder.models.batching import pad_token_ids, split_into_batches
 from rejoinder.models.card import write_model_card
 from rejoinder.models.device import device_batch_limits, silence_transformers, torch_device

@@ -15,8 +15,14 @@ from rejoinder.errors import InputError
 from rejoinder.files import sha256_of_bytes
 from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.card import check_model_files, read_model_card, write_small_model
-from rejoinder.models.speaker.network import Array, Kind, Weights, build_scorer_network, centre_vectors, join_views
-from rejoinder.models.speaker.vectors import TurnEncoder, WeightedVectors, context_vectors, open_turn_encoder
+from rejoinder.models.speaker.network import Array, Kind, Weights, build_scorer_network, join_views
+from rejoinder.models.speaker.vectors import (
+    TurnEncoder,
+    WeightedVectors,
+    centre_vectors,
+    context_vectors,
+    open_turn_encoder,
+)
 from rejoinder.models.tensors import read_tensors
 from rejoinder.models.weight_sets import WeightSet, default_set, set_of, use_weights, weights_folder
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.models.speaker.vectors import WeightedVectors
+from rejoinder.models.speaker.vectors import WeightedVectors, centre_vectors
 
 Array: TypeAlias = NDArray[Any]
 Weights: TypeAlias = Mapping[str, Array]
@@ -138,15 +138,6 @@ def _initial_matrix(dimensions: int, views: int, scale: float, random: np.random
     if normal:
         return random.normal(0, scale / dimensions**0.5, (views * dimensions, dimensions)).astype(np.float32)
     return np.tile(np.eye(dimensions, dtype=np.float32) * np.float32(scale / views), (views, 1))
-
-
-def centre_vectors(vectors: Array, mean: Array | None) -> Array:
-    """Return vectors minus a mean, scaled to length 1 (one that equals the mean becomes zero); as they are without."""
-    if mean is None:
-        return vectors
-    centered = vectors - mean.astype(vectors.dtype)
-    lengths = np.sqrt(np.einsum("...d,...d->...", centered, centered))[..., None]
-    return np.asarray(centered / np.where(lengths > 0, lengths, 1).astype(vectors.dtype))
 
 
 def join_views(views: Sequence[WeightedVectors], mean: Array | None) -> Array:

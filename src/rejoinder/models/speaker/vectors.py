@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from rejoinder.model_use import ModelUse
 from rejoinder.models.base import Vectors
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.encoder.factory import describe_encoder, load_encoder
-from rejoinder.models.word_vectors import MATRIX, describe_word_vectors, load_word_vectors
+from rejoinder.models.word_vectors.model import MATRIX, describe_word_vectors, load_word_vectors
 from rejoinder.text.tokens import get_tokenizer
 
 
@@ -117,3 +117,12 @@ def context_vectors(newest_first: Iterable[WeightedVectors], decay: float) -> We
     if total is None:
         raise ValueError("a context must have at least one utterance, which may be blank")
     return WeightedVectors(total / np.where(weights > 0, weights, 1).astype(np.float32)[:, None], weights)
+
+
+def centre_vectors(vectors: NDArray[Any], mean: NDArray[Any] | None) -> NDArray[Any]:
+    """Return vectors minus a mean, scaled to length 1 (one that equals the mean becomes zero); as they are without."""
+    if mean is None:
+        return vectors
+    centered = vectors - mean.astype(vectors.dtype)
+    lengths = np.sqrt(np.einsum("...d,...d->...", centered, centered))[..., None]
+    return np.asarray(centered / np.where(lengths > 0, lengths, 1).astype(vectors.dtype))

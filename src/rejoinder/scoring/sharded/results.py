@@ -15,8 +15,9 @@ from typing import Protocol
 from rejoinder.data.remote import RemoteFolder, is_remote
 from rejoinder.errors import RunError, shorten_path
 from rejoinder.files import atomic_write
+from rejoinder.scoring.run_parts import SHARDS
 
-ABOUT, SHARDS, SUMS = "sharded.json", "shards", "shard.json"
+SUMS = "shard.json"
 
 
 class ShardedResults(Protocol):

@@ -28,7 +28,8 @@ from rejoinder.files import sha256_of_bytes
 from rejoinder.metric import SetMetric, parse
 from rejoinder.scoring.flags import MEANINGS, describe_languages
 from rejoinder.scoring.run import Plan, describe_identity
-from rejoinder.scoring.sharded.results import ABOUT, SHARDS, ShardedResults, open_sharded_results
+from rejoinder.scoring.run_parts import ABOUT, SHARDS
+from rejoinder.scoring.sharded.results import ShardedResults, open_sharded_results
 from rejoinder.scoring.sharded.worker import CONVERSATIONS, ITEMS
 from rejoinder.stats.moments import Moments
 from rejoinder.table import Cell, Estimate, Table

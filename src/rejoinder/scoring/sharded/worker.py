@@ -13,19 +13,20 @@ import orjson
 
 from rejoinder.data.inputs import Input
 from rejoinder.data.parquet import is_parquet
-from rejoinder.data.reader import EmptyError
 from rejoinder.data.remote import is_remote, split_address
 from rejoinder.data.shards.conversations import item_digests, save_digests, sort_digests
 from rejoinder.data.shards.files import Shard, check_shard, fetch_local
 from rejoinder.engines import request_counts
 from rejoinder.engines.spending import SpendingLimit, limit_spending
+from rejoinder.errors import EmptyError
 from rejoinder.files import write_json
 from rejoinder.metric import FIELDS, parse
 from rejoinder.scoring.index import NoResponsesError
 from rejoinder.scoring.reader import write_score_parquet
 from rejoinder.scoring.result import Scores
 from rejoinder.scoring.run import Plan, run
-from rejoinder.scoring.sharded.results import SHARDS, SUMS, open_sharded_results
+from rejoinder.scoring.run_parts import SHARDS
+from rejoinder.scoring.sharded.results import SUMS, open_sharded_results
 from rejoinder.stats.moments import compute_moments
 
 CONVERSATIONS, ITEMS = "conversations.npy", "items.npy"

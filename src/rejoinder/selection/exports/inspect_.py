@@ -62,7 +62,7 @@ def files(questions: Sequence[Question], settings: ExportSettings) -> dict[str, 
 
 def _inspect_sample(question: Question) -> dict[str, object]:
     gold = sorted(find_right_candidates(question))
-    letters = [choice_letter(place) for place in gold]
+    letters = [_name_choice(place) for place in gold]
     return {
         "id": question.id,
         "input": render_question(question),
@@ -83,8 +83,8 @@ def render_question(question: Question) -> str:
     return "\n".join([*lines, "", _INSTRUCTION])
 
 
-def choice_letter(place: int) -> str:
-    """How Inspect names a choice: A to Z, then numbers from 1."""
+def _name_choice(place: int) -> str:
+    """Return how Inspect calls a choice: A to Z, then numbers from 1."""
     return chr(ord("A") + place) if place < 26 else str(place - 25)
 
 

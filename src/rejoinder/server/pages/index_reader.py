@@ -17,7 +17,7 @@ from rejoinder.scoring.flags import MEANINGS
 from rejoinder.scoring.folder import DATA, SCORES, read_run_about
 from rejoinder.scoring.reader import load_scores
 from rejoinder.scoring.result import Scores
-from rejoinder.scoring.sharded.reader import list_run_parts
+from rejoinder.scoring.run_parts import list_run_parts
 from rejoinder.scoring.texts import mean_rating_column, pause_garbage_collector
 from rejoinder.server.pages.cache import WorkProgress
 from rejoinder.server.pages.reply_index import Mask, RecordPlace, ReplyIndex, SliceColumn

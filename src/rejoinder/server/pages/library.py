@@ -19,7 +19,7 @@ from rejoinder.data.collection import read_files
 from rejoinder.data.datasets import list_datasets, read_dataset
 from rejoinder.errors import InputError, RunError, SpecError, nearest
 from rejoinder.paths import data_home
-from rejoinder.scoring.sharded.reader import find_about_file
+from rejoinder.scoring.run_parts import find_about_file
 from rejoinder.selection.folder import ABOUT, QUESTIONS, is_selection_run
 from rejoinder.selection.ranking import rank
 from rejoinder.types import Question

@@ -18,9 +18,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rejoinder.errors import RejoinderError, SpecError, nearest
-from rejoinder.models.catalog import convert, fetch, manifest
+from rejoinder.models.catalog import manifest
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.catalog.entry import CatalogModel, Shipped
+from rejoinder.models.download import convert, fetch
 from rejoinder.models.weight_sets import WEIGHTS
 from rejoinder.reports.chart import Markup
 from rejoinder.server.api.endpoint import FORGED, error_response, json_response, no_token_response, status_of

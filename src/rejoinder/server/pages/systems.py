@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 import numpy as np
 from starlette.requests import Request
 
-from rejoinder.comparison.compare import SystemDifference
+from rejoinder.comparison.slices import SystemDifference
 from rejoinder.errors import RejoinderError, SpecError
 from rejoinder.json_schema import Schema
 from rejoinder.reports.findings import RunFindings

@@ -17,16 +17,16 @@ from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.files import sha256_of_files
 from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.batching import pad_token_ids
-from rejoinder.models.checkpoint import (
+from rejoinder.models.device import count_threads
+from rejoinder.models.encoder.architecture import read_encoder_shape as encoder_shape
+from rejoinder.models.encoder.transformers import load_tokenizer
+from rejoinder.models.translation.checkpoint import (
     AUTHORS,
     checkpoint_folder,
     fill_network,
     find_checkpoint_file,
     read_checkpoint_weights,
 )
-from rejoinder.models.device import count_threads
-from rejoinder.models.encoder.architecture import read_encoder_shape as encoder_shape
-from rejoinder.models.encoder.transformers import load_tokenizer
 from rejoinder.text.tokens import get_tokenizer as words_of
 from rejoinder_lab.models.dynaeval.head import DynaEvalHead
 from rejoinder_lab.models.head.model import CARD_FILE, Head, open_head

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rejoinder.models.checkpoint import fill_network, weight_shape
+from rejoinder.models.translation.checkpoint import fill_network, weight_shape
 
 _SPEAKERS = 2
 _RELATIONS = 2 * _SPEAKERS**2  # who sends, who receives, forward or back

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rejoinder.models.encoder.tokenization import TextTokenizer
+from rejoinder.models.tokenization import TextTokenizer
 
 PADDING, UNKNOWN, BEGIN, END, TURN = range(5)
 SPECIAL_TOKENS = ("<pad>", "<unk>", "<s>", "</s>", "<turn>")

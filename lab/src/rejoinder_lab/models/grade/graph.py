@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from rejoinder.errors import InputError
-from rejoinder.models.checkpoint import find_checkpoint_file, read_checkpoint_lines
+from rejoinder.models.translation.checkpoint import find_checkpoint_file, read_checkpoint_lines
 
 _MARKS = ("<PAD>", "<BOS>", "<EOS>", "<UNK>")
 _PAD, _START, _END, _UNKNOWN = range(4)

@@ -17,7 +17,7 @@ import orjson
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.lab import DISTRIBUTION
-from rejoinder.models.checkpoint import find_checkpoint_file, read_checkpoint_lines
+from rejoinder.models.translation.checkpoint import find_checkpoint_file, read_checkpoint_lines
 
 _PUNKT = "nltk_data/tokenizers/punkt_tab/english"
 _TAGGER = "nltk_data/taggers/averaged_perceptron_tagger_eng/averaged_perceptron_tagger_eng"

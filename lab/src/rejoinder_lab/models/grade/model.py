@@ -19,15 +19,15 @@ from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.files import sha256_of_files
 from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.batching import pad_token_ids, split_into_batches
-from rejoinder.models.checkpoint import (
+from rejoinder.models.device import count_threads, device_batch_limits
+from rejoinder.models.tokenization import TextTokenizer
+from rejoinder.models.translation.checkpoint import (
     AUTHORS,
     checkpoint_folder,
     find_checkpoint_file,
     read_checkpoint_lines,
     read_checkpoint_weights,
 )
-from rejoinder.models.device import count_threads, device_batch_limits
-from rejoinder.models.encoder.tokenization import TextTokenizer
 from rejoinder_lab.models.grade.graph import (
     KeywordConcepts,
     KeywordGraph,

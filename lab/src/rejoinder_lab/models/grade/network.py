@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import BertConfig, BertModel
 
-from rejoinder.models.checkpoint import fill_network, weight_shape
+from rejoinder.models.translation.checkpoint import fill_network, weight_shape
 
 _LINEAR = {
     "near": "linear_onehop_weight",

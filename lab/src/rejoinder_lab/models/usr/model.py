@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import InputError, MissingExtraError
-from rejoinder.models.aptness import card as cards
+from rejoinder.models import aptness_card as cards
+from rejoinder.models.bert.masked_language_model import MaskedPairs
 from rejoinder.models.encoder.factory import find_encoder_folder
-from rejoinder.models.encoder.tokenization import TextTokenizer
-from rejoinder.models.masked_language_model import MaskedPairs
+from rejoinder.models.tokenization import TextTokenizer
 from rejoinder_lab.models.head.model import Head, open_head
 
 MAX_TOKENS, FLUENCY, MLM_WEIGHT = "max_tokens", "fluency", "mlm_weight"  # settings

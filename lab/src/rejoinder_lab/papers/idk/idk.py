@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rejoinder.data.datasets import read_dataset
 from rejoinder.models.aptness.model import open_aptness
-from rejoinder.models.encoder.pair_encoder import load_pair_encoder
+from rejoinder.models.idk.pair_encoder import load_pair_encoder
 from rejoinder.types import Dialogue
 from rejoinder_lab.papers.base import Reproduction
 from rejoinder_lab.papers.idk import figures as drawings

@@ -16,7 +16,7 @@ from rejoinder.errors import RejoinderError
 from rejoinder.models.aptness.calibration import Numbers
 from rejoinder.models.aptness.model import AptnessModel
 from rejoinder.models.base import Vectors
-from rejoinder.models.encoder.pair_encoder import PairEncoder
+from rejoinder.models.idk.pair_encoder import PairEncoder
 from rejoinder.types import Dialogue
 from rejoinder_lab.training.idk import IdkRegression
 from rejoinder_lab.training.next_turns import sample_next_turns, shuffle_responses

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from rejoinder.data.inputs import read
 from rejoinder.metric import NAN
 from rejoinder.models.base import Vectors
-from rejoinder.models.encoder.pair_encoder import PairEncoder
-from rejoinder.models.idk import regression_probabilities
+from rejoinder.models.idk.model import regression_probabilities
+from rejoinder.models.idk.pair_encoder import PairEncoder
 from rejoinder.stats.bootstrap import BootstrapPlan
 from rejoinder.stats.correlation import Method, pearson, spearman
 from rejoinder_lab.papers.own.relevance.measures import (

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from rejoinder.models.encoder.pair_encoder import PairEncoder
+from rejoinder.models.idk.pair_encoder import PairEncoder
 from rejoinder.types import Dialogue
 from rejoinder_lab.training.idk import (
     DEFAULT_CONTEXTS,

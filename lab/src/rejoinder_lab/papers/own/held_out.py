@@ -15,8 +15,8 @@ from rejoinder.errors import InputError
 from rejoinder.metric import NAN, Metric, parse
 from rejoinder.probes.attack import read_attack_records
 from rejoinder.probes.attacks import pick_from_other_dialogue
-from rejoinder.probes.result import score_wins
 from rejoinder.probes.sampling import draw_exchanges
+from rejoinder.probes.trial_scores import score_wins
 from rejoinder.scoring.api import score_pairs
 from rejoinder.stats.arrays import Floats
 from rejoinder.stats.calibration import calibration

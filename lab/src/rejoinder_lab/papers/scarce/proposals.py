@@ -109,8 +109,8 @@ def infer_proposals(items: Sequence[Item]) -> list[list[Proposal]]:
 
     Their form is that of the authors' lists: lower case, without a full stop.
     """
-    from rejoinder.augmentation.commonsense.inference import MatchedKnowledge
     from rejoinder.augmentation.commonsense.knowledge import read_knowledge
+    from rejoinder.augmentation.inference import MatchedKnowledge
     from rejoinder.models.encoder.factory import load_encoder
 
     plain = [replace(item, context=close_punctuation(item.context)) for item in items]

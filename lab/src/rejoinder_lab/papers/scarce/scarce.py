@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from rejoinder.augmentation.acceptance import AdaptationOutcome
 from rejoinder.augmentation.adaptation import adapt
-from rejoinder.augmentation.augment import to_references
+from rejoinder.augmentation.augmenter import to_references
 from rejoinder.augmentation.paraphrase import Paraphraser
 from rejoinder.augmentation.store import cached_back_translation
 from rejoinder.data.datasets import read_dataset

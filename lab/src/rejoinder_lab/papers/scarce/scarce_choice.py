@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from rejoinder.augmentation.augment import to_references
+from rejoinder.augmentation.augmenter import to_references
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.data.collection import Collection
 from rejoinder.data.datasets import read_dataset

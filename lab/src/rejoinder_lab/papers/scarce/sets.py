@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from rejoinder.augmentation.acceptance import AdaptationOutcome
-from rejoinder.augmentation.augment import to_references
+from rejoinder.augmentation.augmenter import to_references
 from rejoinder.augmentation.paraphrase import BackTranslation, Paraphraser, paraphrase
 from rejoinder.augmentation.proposal import Proposal
 from rejoinder.types import Item, Reference

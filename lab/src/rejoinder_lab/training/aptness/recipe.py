@@ -15,9 +15,9 @@ from typing import Any
 import torch
 
 from rejoinder.errors import InputError
-from rejoinder.models.aptness.card import AptnessCard, AptnessLimits
 from rejoinder.models.aptness.export import export_pair
 from rejoinder.models.aptness.network import UTTERANCES, BiEncoder, CrossEncoder
+from rejoinder.models.aptness_card import AptnessCard, AptnessLimits
 from rejoinder.models.device import training_device
 from rejoinder.types import Dialogue
 from rejoinder_lab.training.aptness.bi_encoder import encode_turns, train_bi_encoder

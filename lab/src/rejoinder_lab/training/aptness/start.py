@@ -12,7 +12,8 @@ from typing import NamedTuple
 import orjson
 
 from rejoinder.errors import InputError
-from rejoinder.models.aptness.card import (
+from rejoinder.models.aptness.network import MPNET, BiEncoder, CrossEncoder, float_networks
+from rejoinder.models.aptness_card import (
     CARD_FILE,
     TOKENIZER,
     AptnessCard,
@@ -20,7 +21,6 @@ from rejoinder.models.aptness.card import (
     check_aptness_files,
     read_aptness_card,
 )
-from rejoinder.models.aptness.network import MPNET, BiEncoder, CrossEncoder, float_networks
 from rejoinder_lab.training.aptness.bi_encoder import BiTeacher, encode_turns
 from rejoinder_lab.training.aptness.distillation import AptnessTeacher
 from rejoinder_lab.training.aptness.layers import lengthen_positions

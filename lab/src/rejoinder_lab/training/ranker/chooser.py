@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from rejoinder.data.questions import RELEVANT, REQUEST, WHOLE
 from rejoinder.models.aptness.calibration import Ids
-from rejoinder.models.aptness.card import SpecialTokens
+from rejoinder.models.aptness_card import SpecialTokens
 from rejoinder.models.batching import pad_token_ids
 from rejoinder.models.ranker.model import span_weights
 from rejoinder.models.ranker.network import ChooserNetwork, copy_first_layers

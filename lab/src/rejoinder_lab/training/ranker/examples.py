@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from rejoinder.data.questions import DISTRACTORS, RELEVANT, WHOLE, limit_situation, rank_grades
 from rejoinder.errors import InputError
 from rejoinder.models.aptness.calibration import Ids
-from rejoinder.models.aptness.card import SpecialTokens
-from rejoinder.models.ranker.rows import RankerLimits, question_texts, request_ids, strip_brackets
+from rejoinder.models.aptness_card import SpecialTokens
+from rejoinder.models.ranker.rows import RankerLimits, question_texts, request_ids, spell_out_names
 from rejoinder.types import Question
 
 Encode = Callable[[Sequence[str]], list[list[int]]]
@@ -75,7 +75,7 @@ def build_ranker_examples(
     usable = [question for question in questions if len(set(_example_gains(question))) > 1]
     token_table = _TokenTable(encode)
     token_table.read([text for question in usable for part in question_texts(question) for text in part])
-    token_table.read([strip_brackets(str(question.meta.get("goal", ""))) for question in usable])
+    token_table.read([spell_out_names(str(question.meta.get("goal", ""))) for question in usable])
     built = [_build_example(question, token_table, tokens, limits) for question in usable]
     examples = [one for one in built if len({candidate.grade for candidate in one.candidates}) > 1]
     if not examples:
@@ -142,16 +142,16 @@ def _build_example(
     for count in DISTRACTORS:
         if question.meta.get("expanded") and count in question.meta.get("distractors", {}):
             situations[count] = _example_statements(limit_situation([question], count)[0], token_table)
-    context = [token_table[strip_brackets(turn.text)] for turn in question.context]
+    context = [token_table[spell_out_names(turn.text)] for turn in question.context]
     return RankerExample(
         question.id,
         " ".join(turn.text for turn in question.context),
         str(question.meta.get("polarity", "")),
         tuple(request_ids(context, tokens, limits)),
-        token_table[strip_brackets(str(question.meta.get("goal", "")))],
+        token_table[spell_out_names(str(question.meta.get("goal", "")))],
         tuple(
             CandidateExample(
-                token_table[strip_brackets(one.text)],
+                token_table[spell_out_names(one.text)],
                 grade,
                 {REFERENCE: question.id, DISTRACTOR: one.id}.get(one.source or ""),
             )
@@ -163,7 +163,7 @@ def _build_example(
 
 
 def _example_statements(question: Question, token_table: _TokenTable) -> tuple[StatementExample, ...]:
-    return tuple(StatementExample(token_table[strip_brackets(one.text)], one.relevant) for one in question.situation)
+    return tuple(StatementExample(token_table[spell_out_names(one.text)], one.relevant) for one in question.situation)
 
 
 def drop_held_out_references(examples: Sequence[RankerExample]) -> list[RankerExample]:

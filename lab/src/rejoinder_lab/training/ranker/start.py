@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rejoinder.errors import InputError
-from rejoinder.models.aptness import card as aptness_card
-from rejoinder.models.aptness.card import SpecialTokens
+from rejoinder.models import aptness_card
 from rejoinder.models.aptness.network import float_networks
+from rejoinder.models.aptness_card import SpecialTokens
 from rejoinder.models.catalog.manifest import require_model
-from rejoinder.models.encoder.tokenization import TextTokenizer, read_tokenizer
 from rejoinder.models.ranker import card as cards
 from rejoinder.models.ranker.card import EMBEDDED, RankerCard
 from rejoinder.models.ranker.rows import RankerLimits
 from rejoinder.models.ranker.statement_choice import WordTable
+from rejoinder.models.tokenization import TextTokenizer, read_tokenizer
 from rejoinder_lab.training.aptness.layers import keep_layers
 from rejoinder_lab.training.ranker.steps import freeze_words
 from rejoinder_lab.training.recipes import RankerRecipe

@@ -21,8 +21,8 @@ from rejoinder.indexes.corpus import Corpus, Numbers
 from rejoinder.indexes.pool_sampling import draw_keys
 from rejoinder.indexes.speakers import SETS, SpeakerSet
 from rejoinder.models.speaker.model import ContextView
-from rejoinder.models.speaker.network import Array, Kind, centre_vectors, join_views
-from rejoinder.models.speaker.vectors import WeightedVectors
+from rejoinder.models.speaker.network import Array, Kind, join_views
+from rejoinder.models.speaker.vectors import WeightedVectors, centre_vectors
 from rejoinder_lab.training.turn_vectors import TurnVectors
 
 NEGATIVES: dict[Kind, tuple[tuple[SpeakerSet, int], ...]] = {

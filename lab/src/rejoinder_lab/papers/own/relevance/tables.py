@@ -55,7 +55,9 @@ class PublishedRow:
 def _read_published() -> dict[str, PublishedRow]:
     """The rows of the IDK paper, and the best of SCARCE's Table 1 from its authors' logs."""
     idk, scarce = load_published("idk"), load_published("scarce")
-    trained = {row: {cell: _get_mean(value) for cell, value in cells.items()} for row, cells in idk["Table 11"].items()}
+    trained = {
+        row: {cell: _drop_deviation(value) for cell, value in cells.items()} for row, cells in idk["Table 11"].items()
+    }
     cells = {
         **{("IDK, Table 2", row): cells for row, cells in idk["Table 2"].items()},
         **{("IDK, Table 2", row): cells for row, cells in trained.items() if row.startswith("NUP-BERT")},
@@ -78,8 +80,8 @@ def _read_published() -> dict[str, PublishedRow]:
     return rows
 
 
-def _get_mean(value: float | Sequence[float]) -> float:
-    """The mean of a printed cell, which may have a deviation beside it."""
+def _drop_deviation(value: float | Sequence[float]) -> float:
+    """A printed cell without the deviation that may stand beside it."""
     return value[0] if isinstance(value, Sequence) else value
 
 

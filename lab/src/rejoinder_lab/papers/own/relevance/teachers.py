@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rejoinder.files import sha256_of_parts
 from rejoinder.metric import parse
-from rejoinder.models.aptness.card import read_aptness_card
+from rejoinder.models.aptness_card import read_aptness_card
 from rejoinder_lab.papers.own.relevance.measures import ScoredColumn, StoredScores, score_relevance_rows
 from rejoinder_lab.papers.own.relevance.rows import COLUMNS, RelevanceRows, read_relevance_rows
 from rejoinder_lab.papers.stored_answers import (

@@ -1,0 +1,51 @@
+"""The header of a table: which row it is, and how its columns are called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rejoinder.data.tables.columns import find_aliases
+
+_UNNAMED = re.compile(r"\(column \d+\)")
+_INDEX = re.compile(r"Unnamed: 0|index|__index_level_\d+__")
+
+
+def find_header_row(rows: Sequence[Sequence[Any]]) -> int:
+    """Return which of the first rows names the columns: the first, unless it is a title above known names."""
+    for number, row in enumerate(rows):
+        names = [str(cell) for cell in row if cell is not None and str(cell).strip()]
+        if len(names) > 1:
+            return number if number == 0 or len(find_aliases(names)) > 1 else 0
+    return 0
+
+
+def name_columns(cells: Iterable[Any]) -> list[str]:
+    """Return the names of columns; of several with one name, the second is called NAME.1, as in pandas.
+
+    A column without a name is called by its place, so that it can be said that it was not used.
+    """
+    names: dict[str, None] = {}
+    listed = ["" if cell is None else str(cell).strip() for cell in cells]
+    for number, name in enumerate(listed, start=1):
+        own, others = name or f"(column {number})", 0
+        while own in names or (others and own in listed):
+            others += 1
+            own = f"{name}.{others}"
+        names[own] = None
+    return list(names)
+
+
+def drop_unnamed(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row without the empty cells of columns that have no name."""
+    return {name: cell for name, cell in row.items() if not (_UNNAMED.fullmatch(name) and _is_blank(cell))}
+
+
+def is_row_number(name: str) -> bool:
+    """Whether a column is called as programs call that of row numbers, which tell no rows apart."""
+    return name == "(column 1)" or bool(_INDEX.fullmatch(str(name)))
+
+
+def _is_blank(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, str) and not cell.strip())

@@ -1,0 +1,1 @@
+"""Turns by their own text: BM25 and dense indexes, and the folders that hold them."""

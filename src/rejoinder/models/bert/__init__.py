@@ -1,0 +1,1 @@
+"""BERT as it was published: next sentence prediction, and words under a mask."""

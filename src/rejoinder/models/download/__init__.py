@@ -1,0 +1,1 @@
+"""Models of the catalog downloaded, checked and converted into the cache."""

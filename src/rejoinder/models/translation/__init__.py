@@ -1,0 +1,1 @@
+"""Translation by Marian models, and how their checkpoints are converted."""
