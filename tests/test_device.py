@@ -178,7 +178,8 @@ def test_torch_computes_the_shipped_graphs_as_onnxruntime_does() -> None:
         for mine, its in zip(ours, theirs, strict=True):
             assert mine.shape == its.shape
             assert mine.dtype == its.dtype
-            assert np.abs(mine - its).max() < 5e-5, name
+            known = mask[: len(mine), : mine.shape[1]].astype(bool) if mine.ndim == 3 else slice(None)  # not padding
+            assert np.abs(mine[known] - its[known]).max() < 1e-5, name
 
 
 def test_a_graph_that_torch_cannot_compute_goes_to_the_cpu_unless_cuda_was_asked_for(
