@@ -476,7 +476,7 @@ REASONS = {
 def read_with_rejoinder(table: Table, folder: Path) -> Reading:
     """Return what the reader makes of a table, and what it says about it."""
     reading = Reading()
-    options = rejoinder.ImportOptions(**table.options)
+    options = rejoinder.data.ImportOptions(**table.options)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

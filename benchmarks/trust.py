@@ -21,7 +21,7 @@ FACTS = MetricFacts("made up", (-99.0, 99.0), True, frozenset())
 def rated(responses: int, metrics: int) -> tuple[Scores, Collection]:
     """Made-up replies with ratings by three raters, and scores that see their quality through more and more noise."""
     random = np.random.default_rng(0)
-    data = rejoinder.collect(records(responses // 5, systems=5, references=1))
+    data = rejoinder.data.collect(records(responses // 5, systems=5, references=1))
     quality = random.normal(size=len(data.responses))
     for response, value in zip(data.responses, quality, strict=True):
         for rater in range(3):

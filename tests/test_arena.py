@@ -192,7 +192,7 @@ def test_strengths_of_three_systems_with_ties_equal_an_independent_computation(
     assert found.win_rate("ann", "bob").value == pytest.approx(sum(ann) / len(ann))
     # What is written goes on to other commands, with the same strengths.
     rejoinder.write(found.records(), tmp_path / "choices.jsonl")
-    (ranking,) = rejoinder.rank_by_preference(rejoinder.read(tmp_path / "choices.jsonl"))
+    (ranking,) = rejoinder.comparison.rank_by_preference(rejoinder.read(tmp_path / "choices.jsonl"))
     assert ranking.judge == "judge:m"
     assert {one.system: one.value for one in ranking.ranking.strengths} == pytest.approx(strengths)
 
@@ -376,9 +376,9 @@ def test_preferences_of_judges_are_never_mixed_with_those_of_people() -> None:
     data = collect(talks(("ann", "bob"), 12))
     people = prefer(data, lambda bob, ann: "first" if random.Random(ann.id).random() < 0.8 else "second")
     both = [*data, *people, *prefer(data, lambda bob, ann: "second", "judge:m")]
-    of_people, of_judge = rejoinder.rank_by_preference(both)
+    of_people, of_judge = rejoinder.comparison.rank_by_preference(both)
     assert (of_people.judge, of_judge.judge) == (None, "judge:m")
-    assert of_people == rejoinder.rank_by_preference([*data, *people])[0]
+    assert of_people == rejoinder.comparison.rank_by_preference([*data, *people])[0]
     assert of_people.sentence().startswith("overall: people prefer bob")
     assert of_judge.sentence().startswith("overall: judge:m prefers ann")
     assert "not of people" in str(of_judge.table())
@@ -517,7 +517,7 @@ def test_by_a_rubric_of_whole_dialogues_two_dialogues_are_compared(
         "user: Book table 0.",
         "assistant: I am ann: which day?",
     ]
-    (ranking,) = rejoinder.rank_by_preference(written)
+    (ranking,) = rejoinder.comparison.rank_by_preference(written)
     assert [one.system for one in ranking.ranking.strengths] == ["cleo", "bob", "ann"]
 
 
@@ -550,7 +550,7 @@ def test_a_dry_run_of_an_arena_counts_both_orders_and_sends_nothing(
         reach(server, monkeypatch)
         assert CliRunner().invoke(program, [*command, "-n", "4"]).exit_code == 0
         assert len(server.sent) == 8
-        estimate = rejoinder.estimate_arena_cost(tmp_path / "talks.jsonl", "gpt-4o-mini")
+        estimate = rejoinder.judges.arena.estimate_arena_cost(tmp_path / "talks.jsonl", "gpt-4o-mini")
         assert (estimate.answered, estimate.to_send, estimate.calibrated_on) == (8, 12, 8)
         assert len(server.sent) == 8
     done = CliRunner().invoke(program, ["arena", str(tmp_path / "talks.jsonl"), "--dry-run"])

@@ -144,7 +144,7 @@ def test_what_there_is_can_be_listed(ran, what: str) -> None:  # type: ignore[no
 
 def test_the_list_of_metrics_says_what_each_needs(ran) -> None:  # type: ignore[no-untyped-def]
     rows = {row["metric"].split()[0]: row for row in json.loads(ran("list", "metrics", "--format", "json").out)["rows"]}
-    assert set(rows) == set(rejoinder.metric_names())
+    assert set(rows) == set(rejoinder.metric.metric_names())
     assert rows["bleu"]["needs"] == "references"
     assert rows["bleu"]["better"] == "higher"
     assert rows["bleu"]["range"] == "0 to 1"

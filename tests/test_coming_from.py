@@ -45,7 +45,7 @@ def test_the_scores_per_reply_are_those_of_sacrebleu(spec: str, sentence_score: 
 
 def test_the_rubrics_and_functions_that_the_page_names_exist() -> None:
     row = next(line for line in PAGE.splitlines() if "the rubrics `" in line)
-    assert set(re.findall(r"`(\w+)`", row.rpartition("the rubrics")[2])) <= set(rejoinder.rubric_names())
+    assert set(re.findall(r"`(\w+)`", row.rpartition("the rubrics")[2])) <= set(rejoinder.judges.rubric_names())
     for name in re.findall(r"`rejoinder\.(\w+)\(", PAGE):
         assert name in rejoinder.__all__
 

@@ -31,7 +31,7 @@ def lengths(**by_system: list[int]) -> Scores:
         for i, length in enumerate(of_system)
         if length
     ]
-    return as_quality(rejoinder.score(rejoinder.collect(records), "length"))  # type: ignore[arg-type]
+    return as_quality(rejoinder.score(rejoinder.data.collect(records), "length"))  # type: ignore[arg-type]
 
 
 def test_a_clear_difference_survives_and_a_small_one_does_not() -> None:
@@ -132,7 +132,7 @@ def test_lower_is_better_where_the_metric_says_so(tmp_path, monkeypatch: pytest.
     replies = [
         Response(f"{s}{i}", f"i{i}", s, "x" * (i + 1 + 5 * (s == "bad"))) for s in ("bad", "good") for i in range(12)
     ]
-    found = compare(rejoinder.score(rejoinder.collect([*records, *replies]), str(file)))[0]
+    found = compare(rejoinder.score(rejoinder.data.collect([*records, *replies]), str(file)))[0]
     assert found.standings[0].system == "good"
     assert "good is best" in found.sentence()
 

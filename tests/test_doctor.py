@@ -23,11 +23,11 @@ GOOD = MetricTest("length", (1.0, 2.0), (1.0, 2.0))
 
 
 @pytest.fixture(scope="module")
-def diagnosis() -> rejoinder.Diagnosis:
+def diagnosis() -> rejoinder.reports.Diagnosis:
     return rejoinder.doctor()
 
 
-def test_this_machine_gives_the_expected_scores(diagnosis: rejoinder.Diagnosis) -> None:
+def test_this_machine_gives_the_expected_scores(diagnosis: rejoinder.reports.Diagnosis) -> None:
     assert [test.metric for test in diagnosis.tests] == list(METRICS)
     assert all(len(test.computed) == 10 for test in diagnosis.tests)
     assert [test.metric for test in diagnosis.tests if not test.passed] == []
@@ -35,7 +35,7 @@ def test_this_machine_gives_the_expected_scores(diagnosis: rejoinder.Diagnosis) 
     assert "gives the expected scores" in str(diagnosis)
 
 
-def test_it_shows_folders_models_and_extras(diagnosis: rejoinder.Diagnosis) -> None:
+def test_it_shows_folders_models_and_extras(diagnosis: rejoinder.reports.Diagnosis) -> None:
     shown = str(diagnosis)
     assert set(diagnosis.models) == set(MODELS)
     for text in (rejoinder.__version__, "REJOINDER_CACHE", "minilm", "serve, annotate", *diagnosis.folders.values()):
@@ -43,7 +43,7 @@ def test_it_shows_folders_models_and_extras(diagnosis: rejoinder.Diagnosis) -> N
 
 
 def test_what_it_prints_for_programs_is_one_json_object(
-    diagnosis: rejoinder.Diagnosis, monkeypatch: pytest.MonkeyPatch
+    diagnosis: rejoinder.reports.Diagnosis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "doctor", lambda: diagnosis)
     done = CliRunner().invoke(program, ["doctor", "--json"])
@@ -55,7 +55,7 @@ def test_what_it_prints_for_programs_is_one_json_object(
 
 
 def test_one_different_score_gives_exit_status_1(
-    diagnosis: rejoinder.Diagnosis, monkeypatch: pytest.MonkeyPatch
+    diagnosis: rejoinder.reports.Diagnosis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrong = replace(diagnosis, tests=(GOOD, replace(GOOD, metric="bleu", computed=(1.0, 2.0002))))
     monkeypatch.setattr(module, "doctor", lambda: wrong)
@@ -83,7 +83,7 @@ def test_a_metric_that_cannot_be_computed_is_named_with_the_reason(monkeypatch: 
     assert "onnxruntime" in tests[0].problem
 
 
-def test_a_missing_library_of_the_base_install_is_a_failure(diagnosis: rejoinder.Diagnosis) -> None:
+def test_a_missing_library_of_the_base_install_is_a_failure(diagnosis: rejoinder.reports.Diagnosis) -> None:
     gone = installation.Extra("", "every command", (installation.Library("numpy", "1.26", None),))
     poorer = replace(diagnosis, extras=(gone, *diagnosis.extras[1:]))
     assert not poorer.passed
@@ -116,7 +116,7 @@ def test_requirements_are_read_as_pip_reads_them(monkeypatch: pytest.MonkeyPatch
 
 
 def test_without_an_installation_the_libraries_are_not_known(
-    diagnosis: rejoinder.Diagnosis, monkeypatch: pytest.MonkeyPatch
+    diagnosis: rejoinder.reports.Diagnosis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(name: str) -> list[str]:
         raise metadata.PackageNotFoundError(name)

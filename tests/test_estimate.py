@@ -372,7 +372,7 @@ def test_strata_and_dialogues_of_a_draw(folder: Path) -> None:
 
 
 def test_replies_that_were_drawn_and_not_rated_are_said(folder: Path, tmp_path: Path) -> None:
-    records = rejoinder.next_for_estimate(folder / "run", 120, seed=2).records()
+    records = rejoinder.comparison.next_for_estimate(folder / "run", 120, seed=2).records()
     drawn = [one for one in records if isinstance(one, Response)]
     write([*records, *(rating_of(one) for one in drawn[:90])], tmp_path / "some.jsonl")
     found = rejoinder.estimate(folder / "run", "length", tmp_path / "some.jsonl")
@@ -381,7 +381,7 @@ def test_replies_that_were_drawn_and_not_rated_are_said(folder: Path, tmp_path: 
 
 
 def test_ratings_without_a_probability_are_left_out_beside_those_with_one(folder: Path, tmp_path: Path) -> None:
-    records = rejoinder.next_for_estimate(folder / "run", 120, seed=2).records()
+    records = rejoinder.comparison.next_for_estimate(folder / "run", 120, seed=2).records()
     drawn = [one for one in records if isinstance(one, Response)]
     data = read_files([folder / "replies.jsonl"])
     others = [one for one in data.responses.values() if one.id not in {r.id for r in drawn}][:30]
@@ -392,25 +392,25 @@ def test_ratings_without_a_probability_are_left_out_beside_those_with_one(folder
 
 
 def test_power_with_a_metric_by_hand_and_from_a_pilot(folder: Path) -> None:
-    plan = rejoinder.power_with_metric(half_width=0.2, correlation=0.8, sd=1.0)
+    plan = rejoinder.comparison.power_with_metric(half_width=0.2, correlation=0.8, sd=1.0)
     assert plan.both / plan.alone == pytest.approx(1 - 0.8**2, abs=0.05)
     file = sample_ratings(folder, 80)
     done = run("power", folder / "run", "--with-metric", "-m", "length", "--ratings", file, "--half-width", 0.15)
     assert done.exit_code == 0, done.output
     assert "ratings and metric" in done.stdout
-    pair = rejoinder.power_with_metric(folder / "run", difference=0.3, metric="length", ratings=file)
+    pair = rejoinder.comparison.power_with_metric(folder / "run", difference=0.3, metric="length", ratings=file)
     assert 20 < pair.both < pair.alone
-    limited = rejoinder.power_with_metric(half_width=0.05, correlation=0.5, sd=1.0, replies=300)
+    limited = rejoinder.comparison.power_with_metric(half_width=0.05, correlation=0.5, sd=1.0, replies=300)
     assert limited.both < limited.alone <= 300
     for words in (["--half-width", 1], ["--with-metric", "--half-width", 1, "--items", 5]):
         assert run("power", *words).exit_code == 2
     for options in ({}, {"half_width": 1.0}, {"half_width": 1.0, "difference": 1.0}, {"half_width": 0.0, "sd": 1.0}):
         with pytest.raises(InputError):
-            rejoinder.power_with_metric(**options)
+            rejoinder.comparison.power_with_metric(**options)
 
 
 def test_a_plan_keeps_its_promise() -> None:
-    plan = rejoinder.power_with_metric(half_width=0.25, correlation=0.7, sd=1.0)
+    plan = rejoinder.comparison.power_with_metric(half_width=0.25, correlation=0.7, sd=1.0)
     random, widths = np.random.default_rng(0), []
     from rejoinder.stats.prediction_powered import powered_mean
 
@@ -424,7 +424,7 @@ def test_a_plan_keeps_its_promise() -> None:
 
 
 def test_a_run_of_only_the_drawn_replies_is_refused(folder: Path, tmp_path: Path) -> None:
-    records = rejoinder.next_for_estimate(folder / "run", 60).records()
+    records = rejoinder.comparison.next_for_estimate(folder / "run", 60).records()
     ratings = [rating_of(one) for one in records if isinstance(one, Response)]
     write([*records, *ratings], tmp_path / "drawn.jsonl")
     scores = rejoinder.score(rejoinder.read(tmp_path / "drawn.jsonl"), "length")

@@ -35,7 +35,7 @@ def fields() -> ReplyFields:
     systems = ["bot", "bot", "old bot", "and"]
     replies = [Response(f"r{i}", f"i{i}", systems[i], said[i], META[i]) for i in range(4)]
     ratings: list[Record] = [Rating("p", "fit to context", 2.0, "r0"), Rating("p", "apt", 5.0, "r1")]
-    data = rejoinder.collect([Dialogue("d", (Turn("Hi."),), meta={"channel": "web"}), *items, *replies, *ratings])
+    data = rejoinder.data.collect([Dialogue("d", (Turn("Hi."),), meta={"channel": "web"}), *items, *replies, *ratings])
     base = rejoinder.score(data, "length")
     values = {"m": np.array([0.1, 0.3, math.nan, -0.5]), "bleu(n=2)": np.array([1.0, 0.5, 0.25, 0.0])}
     facts = {spec: MetricFacts(spec, (-9.0, 9.0), True, frozenset()) for spec in values}

@@ -40,7 +40,7 @@ def records() -> list[Record]:
 
 @pytest.fixture(params=["memory", "folder"])
 def scores(request: pytest.FixtureRequest, tmp_path: Path) -> Scores:
-    data = rejoinder.collect(records())
+    data = rejoinder.data.collect(records())
     if request.param == "memory":
         return rejoinder.score(data, ["length", "meteor"])
     rejoinder.write(data, tmp_path / "chats.jsonl")
@@ -112,7 +112,7 @@ def test_a_missing_library_is_said_with_the_command_that_installs_it(
 
 
 def test_a_metric_called_like_a_column_keeps_both() -> None:
-    base = rejoinder.score(rejoinder.collect(records()), "length")
+    base = rejoinder.score(rejoinder.data.collect(records()), "length")
     facts = {"reply": MetricFacts("reply", (0.0, 99.0), True, frozenset())}
     odd = Scores(
         facts, {"reply": base["length"]}, base.responses, base.items, base.systems, base.system_codes,

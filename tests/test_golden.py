@@ -87,7 +87,7 @@ def files_of(folder: Path) -> dict[str, str]:
 def signatures() -> dict[str, Any]:
     """The spec, the signature and the contract of every metric that needs nothing to be fetched."""
     rows = {}
-    for name in rejoinder.metric_names():
+    for name in rejoinder.metric.metric_names():
         try:
             metric = rejoinder.parse(name)
             signature = rejoinder.signature(metric)

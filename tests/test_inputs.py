@@ -287,7 +287,7 @@ def test_a_named_pipe_is_read_once_and_scored(tmp_path: Path, chats: bytes) -> N
             time.sleep(0.3)  # open, and silent at first
             file.write(chats)
 
-    for read in (lambda: rejoinder.read(pipe), lambda: rejoinder.collect(rejoinder.stream(pipe))):
+    for read in (lambda: rejoinder.read(pipe), lambda: rejoinder.data.collect(rejoinder.stream(pipe))):
         writer = threading.Thread(target=write)
         writer.start()
         assert read().counts()["responses"] == 1

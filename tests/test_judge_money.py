@@ -124,11 +124,11 @@ def test_a_dry_run_counts_and_sends_nothing(tmp_path: Path, monkeypatch: pytest.
         assert done.exit_code == 0, done.output
         assert not server.sent
         assert not (tmp_path / "runs").exists()
-        [before] = rejoinder.estimate_cost([file], [JUDGE, "length"])
+        [before] = rejoinder.scoring.estimate_cost([file], [JUDGE, "length"])
         assert (before.requests, before.answered, before.to_send) == (6, 0, 6)
         assert before.cost == pytest.approx((before.input_tokens + 2 * before.output_tokens) / 1e6, rel=0.01)
         rejoinder.run([chats(tmp_path, 4, "fewer.jsonl")], Plan.of([JUDGE]), tmp_path / "fewer")
-        [after] = rejoinder.estimate_cost([file], [JUDGE])
+        [after] = rejoinder.scoring.estimate_cost([file], [JUDGE])
     assert (after.requests, after.answered, after.calibrated_on) == (6, 4, 4)
     assert (after.input_tokens, after.output_tokens) == (200, 20)  # as the server counted: 100 and 10 each
     assert after.cost == pytest.approx((200 + 2 * 20) / 1e6)
@@ -152,7 +152,7 @@ def test_a_dry_run_counts_equal_requests_once_and_blank_replies_never(tmp_path: 
             lines.write(
                 json.dumps({"kind": "response", "id": f"x{k}", "item": "i", "system": "t", "text": text}) + "\n"
             )
-    [found] = rejoinder.estimate_cost([file], ["judge(model='m', repeats=2)"], empty="nan")
+    [found] = rejoinder.scoring.estimate_cost([file], ["judge(model='m', repeats=2)"], empty="nan")
     assert found.requests == 6
 
 

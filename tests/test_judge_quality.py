@@ -72,7 +72,7 @@ def rate_by(quality: float = 0.0, length: float = 0.0, system: float = 0.0, nois
 
 def assess(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rate: Any, systems: tuple[str, ...] = tuple(LEVEL), n: int = 60
-) -> rejoinder.JudgeSummary:
+) -> rejoinder.reports.JudgeSummary:
     file = write_rated(tmp_path, systems, n)
     with served(judges(rate=rate)) as server:
         reach(server, monkeypatch)

@@ -101,7 +101,7 @@ def test_from_a_judge_to_a_defensible_number_in_five_commands(workplace: Any) ->
     assert not found.warnings
     # The project itself gives the same numbers, and the number of ratings that a pilot asks for.
     assert enter(five[4].replace("ratings.jsonl", "project.toml")).stdout == table
-    project = rejoinder.read_project_ratings("project.toml")
+    project = rejoinder.annotation.read_project_ratings("project.toml")
     assert {rating.meta["drawn"] for rating in project.ratings} == {"item"}
     words = "rejoinder power RUN --with-metric -m judge --aspect appropriate --half-width 0.2 --ratings "
     assert enter(words + "project.toml").stdout == enter(words + "ratings.jsonl").stdout

@@ -56,7 +56,7 @@ def test_a_pilot_of_one_item_or_one_dialogue_is_refused() -> None:
     with pytest.raises(InputError, match="the pilot has one item"):
         pilot_from_records([*replies(), preference("i0", "i0/a", "i0/b")])
     with pytest.raises(InputError, match="the pilot has one item"):
-        pilot_from_scores(rejoinder.score(rejoinder.collect(replies(1)), "length"), "length")
+        pilot_from_scores(rejoinder.score(rejoinder.data.collect(replies(1)), "length"), "length")
     together = [*replies(2, "d"), *rated({"i0/a": 3.0, "i0/b": 4.0, "i1/a": 3.0, "i1/b": 5.0})]
     with pytest.raises(InputError, match="all 2 items of the pilot come from one dialogue"):
         pilot_from_records(together)

@@ -156,7 +156,7 @@ def test_plain_lists_must_go_together() -> None:
 
 def test_a_collection_made_by_hand_is_checked_as_a_file_is() -> None:
     with pytest.raises(InputError, match="records line 1: response refers to an unknown item"):
-        rejoinder.collect([Response("r", "i", "s", "ok")])
+        rejoinder.data.collect([Response("r", "i", "s", "ok")])
 
 
 def test_a_notebook_shows_a_table(tmp_path: Path) -> None:

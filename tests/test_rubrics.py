@@ -63,7 +63,7 @@ def shown(name: str, pair: Pair) -> dict[str, Any]:
 
 def test_the_rubrics_that_are_promised_are_there() -> None:
     assert rubric_names() == NAMES
-    assert rejoinder.rubric_names() == NAMES
+    assert rejoinder.judges.rubric_names() == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -182,13 +182,13 @@ class First:
 def test_an_item_is_compared_with_all_that_the_rubric_names() -> None:
     judge, pair = First("faithful"), full_pair()
     other = Response("q", "i", "t", "No.", {"documents": ["another"]})
-    assert rejoinder.compare_pair(judge, pair.item, pair.response, other).choice == "first"
+    assert rejoinder.judges.compare_pair(judge, pair.item, pair.response, other).choice == "first"
     assert judge.pairs == [build_choice_request(judge.rubric, pair, Pair(pair.item, other))]
-    assert rejoinder.compare_pair(judge, pair.item, "Yes.", "No.").choice == "first"
+    assert rejoinder.judges.compare_pair(judge, pair.item, "Yes.", "No.").choice == "first"
     with pytest.raises(InputError, match=r"the rubric needs documents \(meta.documents\), which item 'pair' lacks"):
-        rejoinder.compare_pair(judge, ["Well?"], "Yes.", "No.")
+        rejoinder.judges.compare_pair(judge, ["Well?"], "Yes.", "No.")
     plain = First("default")
-    rejoinder.compare_pair(plain, ["Well?"], "Yes.", "No.")
+    rejoinder.judges.compare_pair(plain, ["Well?"], "Yes.", "No.")
     assert plain.pairs == [ResponsePair((Turn("Well?"),), "Yes.", "No.", {})]
 
 

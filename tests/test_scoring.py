@@ -167,9 +167,9 @@ def test_dialogue_scores_derive_from_turn_scores() -> None:
     items = [Item(f"i{i}", (Turn("Go on."),), dialogue="d") for i in range(3)]
     texts = ["one two three", "one", "one two"]
     replies = [Response(f"r{i}", f"i{i}", "s", text) for i, text in enumerate(texts)]
-    found = list(rejoinder.score(rejoinder.collect([*items, *replies]), "length").dialogue_scores())
+    found = list(rejoinder.score(rejoinder.data.collect([*items, *replies]), "length").dialogue_scores())
     assert [tuple(f) for f in found] == [("d", "s", "length", 2.0, 1.0, 2.0, 3)]
-    shown = rejoinder.score(rejoinder.collect([*items, *replies]), "length").dialogue_table()
+    shown = rejoinder.score(rejoinder.data.collect([*items, *replies]), "length").dialogue_table()
     assert [table_row[:3] for table_row in shown.rows] == [["s", "length", 1]]
     assert [cell.value for cell in shown.rows[0][3:]] == [2.0, 1.0, 2.0]  # type: ignore[union-attr]
 

@@ -60,7 +60,7 @@ def files_of(name: str) -> list[str]:
 
 def read(name: str, **options: object) -> Collection:
     require(name)
-    return rejoinder.read(locate(name), options=rejoinder.ImportOptions(**options))  # type: ignore[arg-type]
+    return rejoinder.read(locate(name), options=rejoinder.data.ImportOptions(**options))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", documented())
@@ -406,9 +406,9 @@ def test_an_object_around_rows_is_read_in_memory_and_when_it_is_long(tmp_path: P
     path.write_text(json.dumps(nested), encoding="utf-8")
     assert rejoinder.read(path).imported[0].endswith("rows = the list results.results; left out: nothing")
     path.write_text(json.dumps({"a": rows[:1], "b": rows[:2]}), encoding="utf-8")
-    assert len(rejoinder.read(path, options=rejoinder.ImportOptions(sheet="b")).responses) == 2
+    assert len(rejoinder.read(path, options=rejoinder.data.ImportOptions(sheet="b")).responses) == 2
     with pytest.raises(RejoinderError, match="has no list 'c'"):
-        rejoinder.read(path, options=rejoinder.ImportOptions(sheet="c"))
+        rejoinder.read(path, options=rejoinder.data.ImportOptions(sheet="c"))
 
 
 def test_a_folder_of_tables_is_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,7 +58,7 @@ def test_the_worst_and_the_best_by_the_first_metric_with_a_direction(run: Path) 
 
 def test_a_metric_that_is_better_low_and_missing_scores() -> None:
     records: list[Record] = [Item(f"i{i}", (Turn("Well?"),)) for i in range(4)]
-    data = rejoinder.collect([*records, *(Response(f"r{i}", f"i{i}", "s", "Yes.") for i in range(4))])
+    data = rejoinder.data.collect([*records, *(Response(f"r{i}", f"i{i}", "s", "Yes.") for i in range(4))])
     base = rejoinder.score(data, "length")
     facts = {"error": MetricFacts("error", (0.0, 9.0), False, frozenset())}
     where = base.responses, base.items, base.systems, base.system_codes, base.dialogues

@@ -29,7 +29,7 @@ def table(tmp_path: Path, text: str, name: str = "t.csv") -> Path:
 
 
 def ratings_of(path: Path, **options: Any) -> list[tuple[str, str, float]]:
-    data = rejoinder.read(path, options=rejoinder.ImportOptions(**options))
+    data = rejoinder.read(path, options=rejoinder.data.ImportOptions(**options))
     return [(rating.rater, rating.aspect, rating.value) for rating in data.ratings]
 
 
@@ -172,7 +172,8 @@ def test_a_heading_that_occurs_twice_gives_two_columns(tmp_path: Path) -> None:
         ("rating.2", "quality", 3),
     ]
     assert (
-        "; not used: note, note.a" in rejoinder.read(path, options=rejoinder.ImportOptions(fields=fields)).imported[0]
+        "; not used: note, note.a"
+        in rejoinder.read(path, options=rejoinder.data.ImportOptions(fields=fields)).imported[0]
     )
 
 
@@ -188,7 +189,7 @@ def test_no_column_of_a_table_in_memory_or_of_parquet_is_lost_to_its_name(tmp_pa
     for source in (frame, arrow, tmp_path / "t.parquet"):
         with pytest.raises(InputError, match=r"2 columns could hold the same ratings: rating, rating\.1"):
             rejoinder.read(source)
-        data = rejoinder.read(source, options=rejoinder.ImportOptions(fields=(("rating:a", "rating,rating.1"),)))
+        data = rejoinder.read(source, options=rejoinder.data.ImportOptions(fields=(("rating:a", "rating,rating.1"),)))
         assert [rating.value for rating in data.ratings] == [1, 5]
 
 
@@ -354,7 +355,7 @@ def test_a_number_with_an_underscore_is_none(tmp_path: Path) -> None:
 
 def test_the_ratings_of_empty_replies_that_are_left_out_are_counted(tmp_path: Path) -> None:
     path = table(tmp_path, "id,prompt,reply,fluency,tone\n1,Hi.,Yes.,1,2\n2,Ho.,,2,n/a\n3,Ha.,,4,5\n")
-    data = rejoinder.read(path, options=rejoinder.ImportOptions(empty="drop"))
+    data = rejoinder.read(path, options=rejoinder.data.ImportOptions(empty="drop"))
     assert len(data.ratings) == 2
     assert data.imported[0].endswith("left out: ratings of empty replies (3), empty replies (2), empty ratings (1)")
 
@@ -409,8 +410,8 @@ def test_repeated_rows_without_an_id_or_a_rater_are_asked_about(tmp_path: Path) 
     path = table(tmp_path, forty_rows())
     with pytest.raises(InputError, match=r"line 3: 20 rows repeat .* --repeats same; .* --repeats apart$"):
         rejoinder.read(path)
-    same = rejoinder.read(path, options=rejoinder.ImportOptions(repeats="same"))
-    apart = rejoinder.read(path, options=rejoinder.ImportOptions(repeats="apart"))
+    same = rejoinder.read(path, options=rejoinder.data.ImportOptions(repeats="same"))
+    apart = rejoinder.read(path, options=rejoinder.data.ImportOptions(repeats="apart"))
     assert (len(same.responses), len(same.ratings)) == (20, 20)
     assert (len(apart.responses), len(apart.ratings)) == (40, 40)
     assert "20 rows have the context, system and reply of an earlier one" in apart.imported[0]
@@ -457,7 +458,7 @@ def test_a_rater_who_rated_one_reply_twice(tmp_path: Path) -> None:
     other = table(tmp_path, "prompt,reply,rater,rating\nHi.,Yes.,ann,4\nHi.,Yes.,ann,5\n", "other.csv")
     with pytest.raises(InputError, match="'ann' rated a reply with this context, system and text before"):
         rejoinder.read(other)
-    assert len(rejoinder.read(other, options=rejoinder.ImportOptions(repeats="apart")).responses) == 2
+    assert len(rejoinder.read(other, options=rejoinder.data.ImportOptions(repeats="apart")).responses) == 2
 
 
 def test_the_same_rating_again_in_a_row_that_differs_is_asked_about(tmp_path: Path) -> None:
@@ -517,7 +518,7 @@ def test_rows_that_count_once_keep_their_place_and_their_rating() -> None:
         {"prompt": ["Hi?", "Ho?", "Hi?"], "reply": ["Yes.", "Over there.", "Yes."], "rating": [4, 2, 1]},
         index=[7, 8, 9],
     )
-    scores = rejoinder.score(frame, "length", options=rejoinder.ImportOptions(repeats="same"))
+    scores = rejoinder.score(frame, "length", options=rejoinder.data.ImportOptions(repeats="same"))
     assert len(scores) == 2
     assert scores["length"].tolist() == [1, 2, 1]
     table = scores.to_pandas()
@@ -539,7 +540,7 @@ def test_scores_line_up_with_lists_and_arrow_tables() -> None:
 
 def test_a_row_that_is_left_out_has_no_score() -> None:
     rows = [{"prompt": "Hi?", "reply": "Yes."}, {"prompt": "Ho?", "reply": ""}, {"prompt": "You?", "reply": "Me too."}]
-    options = rejoinder.ImportOptions(empty="drop")
+    options = rejoinder.data.ImportOptions(empty="drop")
     scores = rejoinder.score(rows, "length", options=options)
     np.testing.assert_array_equal(scores["length"], [1, np.nan, 2])
     pytest.importorskip("pandas")
@@ -556,7 +557,7 @@ def test_an_empty_reply_of_a_table_in_memory_is_told_what_works() -> None:
 
 def test_an_error_about_a_table_in_memory_names_the_argument() -> None:
     rows = [{"id": 1, "prompt": "Hi?", "reply": "Yes.", "rating": value} for value in (4, 4, 5)]
-    with pytest.raises(InputError, match=r"options=rejoinder.ImportOptions\(repeats='same'\)"):
+    with pytest.raises(InputError, match=r"options=rejoinder.data.ImportOptions\(repeats='same'\)"):
         rejoinder.read(rows)
     with pytest.raises(
         InputError, match=r"ImportOptions\(fields=\(\('context', 'COLUMN'\), \('response', 'COLUMN'\)\)\)"
@@ -608,7 +609,7 @@ def test_lists_in_the_cells_of_a_text_are_lists(tmp_path: Path, history: str) ->
 def test_messages_beside_replies_are_rows_whatever_the_first_reply_is(tmp_path: Path, first: Any) -> None:
     messages = [{"role": "user", "content": "Hi."}]
     rows = [{"messages": messages, "answer": first}, {"messages": messages, "answer": "Yes."}]
-    data = rejoinder.read(save(tmp_path / "t.jsonl", rows), options=rejoinder.ImportOptions(empty="drop"))
+    data = rejoinder.read(save(tmp_path / "t.jsonl", rows), options=rejoinder.data.ImportOptions(empty="drop"))
     assert data.imported[0].startswith(f"{tmp_path}/t.jsonl: read as jsonl; messages -> context, answer -> response")
 
 
@@ -627,13 +628,13 @@ def test_rows_of_a_conversation_are_chained_if_asked_for(tmp_path: Path) -> None
         InputWarning, match="2 rows belong to a conversation with earlier rows and are read without them"
     ):
         rejoinder.read(path)
-    data = rejoinder.read(path, options=rejoinder.ImportOptions(chain=True))
+    data = rejoinder.read(path, options=rejoinder.data.ImportOptions(chain=True))
     contexts = [[turn.text for turn in item.context] for item in data.items.values()]
     assert contexts == [["Hi."], ["Bye."], ["Hi.", "Hello.", "Where?"], ["Hi.", "Hello.", "Where?", "Here.", "When?"]]
     assert "2 rows continue the conversation of earlier rows" in data.imported[0]
     with pytest.raises(InputError, match="has 2 turns, but --chain is for rows that hold one turn"):
         rejoinder.read(
-            [{"history": ["a", "b"], "reply": "c", "thread": 1}], options=rejoinder.ImportOptions(chain=True)
+            [{"history": ["a", "b"], "reply": "c", "thread": 1}], options=rejoinder.data.ImportOptions(chain=True)
         )
 
 
@@ -642,25 +643,25 @@ def test_a_row_twice_in_a_chained_conversation_is_asked_about(tmp_path: Path) ->
     with pytest.raises(
         InputError, match=r"line 3: has the turn and the reply of the row before it, .* --chain --repeats"
     ):
-        rejoinder.read(path, options=rejoinder.ImportOptions(chain=True))
-    same = rejoinder.read(path, options=rejoinder.ImportOptions(chain=True, repeats="same"))
+        rejoinder.read(path, options=rejoinder.data.ImportOptions(chain=True))
+    same = rejoinder.read(path, options=rejoinder.data.ImportOptions(chain=True, repeats="same"))
     assert [len(item.context) for item in same.items.values()] == [1, 3]
     assert sorted(rating.value for rating in same.ratings) == [3, 4, 5]
-    apart = rejoinder.read(path, options=rejoinder.ImportOptions(chain=True, repeats="apart"))
+    apart = rejoinder.read(path, options=rejoinder.data.ImportOptions(chain=True, repeats="apart"))
     assert [len(item.context) for item in apart.items.values()] == [1, 3, 5]
     text = "id,thread,prompt,reply,rating\n1,c,Hi.,Hello.,4\n1,c,Hi.,Hello.,4\n2,c,Where?,Here.,3\n"
-    named = rejoinder.read(table(tmp_path, text, "ids.csv"), options=rejoinder.ImportOptions(chain=True))
+    named = rejoinder.read(table(tmp_path, text, "ids.csv"), options=rejoinder.data.ImportOptions(chain=True))
     assert [len(item.context) for item in named.items.values()] == [1, 3]
     assert len(named.ratings) == 2
     rows = [{"thread": 1, "prompt": "Hi.", "reply": "Hello."}] * 2
     with pytest.raises(InputError, match=r"ImportOptions\(chain=True, repeats='apart'\)"):
-        rejoinder.read(rows, options=rejoinder.ImportOptions(chain=True))
+        rejoinder.read(rows, options=rejoinder.data.ImportOptions(chain=True))
 
 
 def test_raters_of_a_chained_conversation_rate_the_same_replies(tmp_path: Path) -> None:
     rows = [f"c,{p},{r},{rater},3" for rater in ("ann", "ben") for p, r in (("Hi.", "Hello."), ("Where?", "Here."))]
     path = table(tmp_path, "\n".join(["thread,prompt,reply,rater,rating", *rows]) + "\n")
-    data = rejoinder.read(path, options=rejoinder.ImportOptions(chain=True))
+    data = rejoinder.read(path, options=rejoinder.data.ImportOptions(chain=True))
     assert (len(data.responses), len(data.ratings)) == (2, 4)
 
 

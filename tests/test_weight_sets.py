@@ -61,7 +61,7 @@ def test_a_set_that_is_not_installed_says_what_to_do(monkeypatch: pytest.MonkeyP
         with pytest.raises(WeightsMissingError, match=r"'research' are not installed; .*distribution rejoinder-lab"):
             rejoinder.signature(rejoinder.parse(f"{spec}(weights='research')"))
     with pytest.raises(WeightsMissingError, match="distribution rejoinder-lab"):
-        rejoinder.load_encoder("aptness:research")
+        rejoinder.models.load_encoder("aptness:research")
 
 
 def test_the_default_set_by_its_name_is_the_same_metric_by_its_signature() -> None:
@@ -78,7 +78,7 @@ def test_a_set_is_one_of_two_and_excludes_a_folder() -> None:
         with pytest.raises(SpecError, match="folder and weights both say which weights to use; leave one out"):
             rejoinder.parse(f"{metric}(folder='x', weights='permissive')")
     with pytest.raises(SpecError, match="weights must be one of"):
-        rejoinder.load_encoder("aptness:free")
+        rejoinder.models.load_encoder("aptness:free")
 
 
 def test_an_installed_set_scores_as_its_folder_does_and_has_its_own_signature(research: Path) -> None:
@@ -100,8 +100,12 @@ def test_the_variable_chooses_for_everything_and_changes_signatures(
     assert all(rejoinder.signature(rejoinder.parse(spec)) != signature for spec, signature in before.items())
     assert weights_in("aptness") == weights_in("aptness(weights='research')")
     assert rejoinder.signature(rejoinder.parse("aptness(weights='permissive')")) == before["aptness"]
-    assert rejoinder.load_encoder("aptness").dimensions == rejoinder.load_encoder("aptness:research").dimensions == 32
-    assert rejoinder.load_encoder("aptness:permissive").dimensions == 384
+    assert (
+        rejoinder.models.load_encoder("aptness").dimensions
+        == rejoinder.models.load_encoder("aptness:research").dimensions
+        == 32
+    )
+    assert rejoinder.models.load_encoder("aptness:permissive").dimensions == 384
     monkeypatch.setenv("REJOINDER_WEIGHTS", "free")
     with pytest.raises(SpecError, match="REJOINDER_WEIGHTS is 'free'; set it to one of: permissive, research"):
         rejoinder.aptness(CONTEXTS, REPLIES)
@@ -115,7 +119,7 @@ def test_a_set_without_the_weights_of_a_metric_says_so(research: Path, monkeypat
             rejoinder.signature(rejoinder.parse(f"{metric}(weights='research')"))
     monkeypatch.setenv("REJOINDER_WEIGHTS", "research")
     with pytest.raises(WeightsMissingError, match=r"have none for ranker; .* rejoinder train ranker -o FOLDER"):
-        rejoinder.parse_system("ranker").details()
+        rejoinder.systems.parse_system("ranker").details()
 
 
 def test_a_regression_reads_the_vectors_of_its_own_set(research: Path) -> None:

@@ -13,6 +13,7 @@ CAPTIONS = {
     "entry_points": "plug-ins",
     "errors": "user errors",
     "escape": "safe output",
+    "exports": "first levels",
     "lab": "what the lab has",
     "seeded": "stable choices",
     "types": "the records",

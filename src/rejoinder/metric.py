@@ -220,7 +220,7 @@ def metric_names() -> list[str]:
     """Return the names of all metrics: those of the package and those from entry points.
 
     >>> import rejoinder
-    >>> "bleu" in rejoinder.metric_names()
+    >>> "bleu" in rejoinder.metric.metric_names()
     True
     """
     return METRICS.names()

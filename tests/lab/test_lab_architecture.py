@@ -65,7 +65,7 @@ def test_every_module_is_imported() -> None:
 def test_the_core_knows_what_is_in_the_lab() -> None:
     assert set(rejoinder_lab.__all__) == lab.NAMES
     assert set(command_names()) >= lab.COMMANDS
-    assert set(rejoinder.metric_names()) >= lab.METRICS
+    assert set(rejoinder.metric.metric_names()) >= lab.METRICS
     assert set(system_names()) >= lab.SYSTEMS
     assert rejoinder.list_("reproductions").rows
 

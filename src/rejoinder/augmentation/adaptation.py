@@ -55,7 +55,7 @@ def adapt(
     language model.
 
     >>> import rejoinder
-    >>> outcomes = rejoinder.adapt([], rejoinder.parse_delorean("delorean(iterations=5)"), most=0)
+    >>> outcomes = rejoinder.adapt([], rejoinder.augmentation.parse_delorean("delorean(iterations=5)"), most=0)
     >>> [outcome.verdict for outcome in outcomes]
     []
     """
@@ -84,7 +84,7 @@ def parse_delorean(text: str) -> DeloreanSettings:
     - ``text``: the spec.
 
     >>> import rejoinder
-    >>> rejoinder.parse_delorean("delorean(iterations=5)").iterations
+    >>> rejoinder.augmentation.parse_delorean("delorean(iterations=5)").iterations
     5
     """
     spec = specs.parse_spec(text, "method of adaptation")

@@ -40,7 +40,7 @@ def augment(
     Items are read as they are needed; all at once only if they serve as the corpus.
 
     >>> import rejoinder
-    >>> plan = rejoinder.AugmentationPlan(corpus="dialogues.jsonl", comet=False, k=2, least_aptness=0)
+    >>> plan = rejoinder.augmentation.AugmentationPlan(corpus="dialogues.jsonl", comet=False, k=2, least_aptness=0)
     >>> item = next(rejoinder.augment("items.jsonl", plan))
     >>> item.references[-1].source
     'retrieval'

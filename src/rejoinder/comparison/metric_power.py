@@ -102,7 +102,7 @@ def power_with_metric(
     - ``alpha``: the significance level; a half-width is that of the interval of level 1 - alpha.
 
     >>> import rejoinder
-    >>> plan = rejoinder.power_with_metric(half_width=0.2, correlation=0.7, sd=1.0)
+    >>> plan = rejoinder.comparison.power_with_metric(half_width=0.2, correlation=0.7, sd=1.0)
     >>> plan.alone, plan.both
     (99.0, 53.0)
     """

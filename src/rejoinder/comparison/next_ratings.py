@@ -320,7 +320,7 @@ def next_for_estimate(
     - ``seed``: the seed of the draw.
 
     >>> import rejoinder
-    >>> drawn = rejoinder.next_for_estimate("RUN", 40)
+    >>> drawn = rejoinder.comparison.next_for_estimate("RUN", 40)
     >>> drawn.records()[-1].meta["drawn"]
     'item'
     """

@@ -90,7 +90,7 @@ def rank_by_preference(records: Iterable[Record]) -> list[PreferenceRanking]:
     - ``records``: a collection, or responses, items and preferences.
 
     >>> import rejoinder
-    >>> rejoinder.rank_by_preference(rejoinder.read("chats.jsonl"))
+    >>> rejoinder.comparison.rank_by_preference(rejoinder.read("chats.jsonl"))
     []
     """
     records = list(records)

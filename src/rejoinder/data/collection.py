@@ -103,7 +103,7 @@ def collect(records: Iterable[Record], name: str = "records") -> Collection:
     - ``name``: what errors call them.
 
     >>> import rejoinder
-    >>> data = rejoinder.collect(rejoinder.stream("chats.jsonl"))
+    >>> data = rejoinder.data.collect(rejoinder.stream("chats.jsonl"))
     >>> len(data.responses) > 0
     True
     """

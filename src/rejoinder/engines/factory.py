@@ -19,7 +19,7 @@ def open_engine(name: str = "local", processes: int | None = None, address: str 
     - ``address``: of a running cluster; by default one is started here.
 
     >>> import rejoinder
-    >>> rejoinder.open_engine("local", 2).workers
+    >>> rejoinder.engines.open_engine("local", 2).workers
     2
     """
     if name == "local":

@@ -26,7 +26,7 @@ def open_index(folder: str | Path, encoder: Encoder | None = None) -> AnyIndex:
 
     >>> import rejoinder
     >>> made = rejoinder.index("dialogues.jsonl", "talk.bm25")
-    >>> len(rejoinder.open_index("talk.bm25")) == len(made)
+    >>> len(rejoinder.indexes.open_index("talk.bm25")) == len(made)
     True
     """
     manifest = read_index_manifest(Path(folder))

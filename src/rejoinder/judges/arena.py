@@ -125,7 +125,8 @@ def estimate_arena_cost(
     - ``seed``: the seed of the sample.
 
     >>> import rejoinder
-    >>> rejoinder.estimate_arena_cost("chats.jsonl", "gpt-4o-mini", n=2, systems=["attentive", "parrot"]).to_send
+    >>> systems = ["attentive", "parrot"]
+    >>> rejoinder.judges.arena.estimate_arena_cost("chats.jsonl", "gpt-4o-mini", n=2, systems=systems).to_send
     4
     """
     asked = open_judge(judge, rubric)

@@ -35,7 +35,7 @@ def open_judge(model: str, rubric: str = "default") -> EmbeddedJudge | RemoteJud
     - ``rubric``: the name of a rubric, or a file.
 
     >>> import rejoinder
-    >>> judge = rejoinder.open_judge("embedded")
+    >>> judge = rejoinder.judges.open_judge("embedded")
     """
     loaded = load_rubric(rubric)
     return EmbeddedJudge(loaded) if model == EMBEDDED else RemoteJudge(model, loaded)
@@ -53,8 +53,8 @@ def compare_pair(
     - ``second``: another one.
 
     >>> import rejoinder
-    >>> judge = rejoinder.open_judge("embedded")
-    >>> rejoinder.compare_pair(judge, ["How are you?"], "Fine, and you?", "Bananas.").choice
+    >>> judge = rejoinder.judges.open_judge("embedded")
+    >>> rejoinder.judges.compare_pair(judge, ["How are you?"], "Fine, and you?", "Bananas.").choice
     'first'
     """
     if not isinstance(context, Item):

@@ -106,8 +106,8 @@ def order_consistency(found: Sequence[PairComparison]) -> OrderConsistency:
     - ``found``: comparisons, from ``compare_pair``.
 
     >>> import rejoinder
-    >>> both = rejoinder.PairComparison("first", "first", "first", 1.0)
-    >>> rejoinder.order_consistency([both]).same
+    >>> both = rejoinder.judges.PairComparison("first", "first", "first", 1.0)
+    >>> rejoinder.judges.order_consistency([both]).same
     1.0
     """
     both = [c for c in found if c.forward is not None and c.backward is not None]

@@ -64,7 +64,7 @@ def rubric_names() -> list[str]:
     """The names of the packaged rubrics.
 
     >>> import rejoinder
-    >>> "faithful" in rejoinder.rubric_names()
+    >>> "faithful" in rejoinder.judges.rubric_names()
     True
     """
     return sorted(path.stem for path in PACKAGED.glob("*.toml"))
@@ -76,7 +76,7 @@ def load_rubric(name: str) -> Rubric:
     - ``name``: the name, or a path that ends in .toml.
 
     >>> import rejoinder
-    >>> rubric = rejoinder.load_rubric("faithful")
+    >>> rubric = rejoinder.judges.load_rubric("faithful")
     >>> rubric.needs, rubric.low, rubric.high
     (('documents',), 1, 5)
     """

@@ -13,6 +13,7 @@ from rejoinder.probes.attack import AttackPlan, attack
 from rejoinder.probes.attacks import ATTACKS, Attack
 from rejoinder.probes.edits import EDITS, Edit
 from rejoinder.probes.exchange import Exchange, ReplyPool
+from rejoinder.probes.explanation import Explanation
 from rejoinder.probes.result import Robustness, TrialOutcome, WorstCase
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "AttackPlan",
     "Edit",
     "Exchange",
+    "Explanation",
     "ReplyPool",
     "Robustness",
     "TrialOutcome",

@@ -118,7 +118,7 @@ def attack(
     metrics with references use the others.
 
     >>> import rejoinder
-    >>> found = rejoinder.attack("dialogues.jsonl", ["length"], rejoinder.AttackPlan(contexts=20, split="train"))
+    >>> found = rejoinder.attack("dialogues.jsonl", ["length"], rejoinder.probes.AttackPlan(contexts=20, split="train"))
     >>> found.outcome("length", "repeated").value.value  # a reply said three times is longer
     0.0
     """

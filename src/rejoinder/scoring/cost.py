@@ -155,7 +155,7 @@ def estimate_cost(
     - ``empty``: how to treat an empty reply: as an error, or as NaN.
 
     >>> import rejoinder
-    >>> rejoinder.estimate_cost(["chats.jsonl"], ["judge(model='gpt-4o-mini')"])[0].to_send
+    >>> rejoinder.scoring.estimate_cost(["chats.jsonl"], ["judge(model='gpt-4o-mini')"])[0].to_send
     24
     """
     sources = open_inputs(inputs, options)

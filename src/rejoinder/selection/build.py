@@ -75,7 +75,7 @@ def build(
     - ``pool_engine``: an engine whose workers find the pools.
 
     >>> import rejoinder
-    >>> settings = rejoinder.SelectionSettings(random=True, questions=5)
+    >>> settings = rejoinder.selection.SelectionSettings(random=True, questions=5)
     >>> built = rejoinder.build("dialogues.jsonl", "others.jsonl", settings)
     >>> len(built.questions), len(built.questions[0].candidates)
     (5, 4)
@@ -123,8 +123,8 @@ def find_pools(
     - ``pool_engine``: an engine whose workers find the pools.
 
     >>> import rejoinder
-    >>> settings = rejoinder.SelectionSettings(sources=("bm25(query='reply')",), questions=5)
-    >>> pools = rejoinder.find_pools("dialogues.jsonl", "others.jsonl", settings)
+    >>> settings = rejoinder.selection.SelectionSettings(sources=("bm25(query='reply')",), questions=5)
+    >>> pools = rejoinder.selection.find_pools("dialogues.jsonl", "others.jsonl", settings)
     >>> len(pools.questions)
     5
     """
@@ -150,9 +150,9 @@ def make_questions(
     - ``acceptability``: the measurements of the settings' judge.
 
     >>> import rejoinder
-    >>> settings = rejoinder.SelectionSettings(sources=("bm25(query='reply')",), judge=None, false=1)
-    >>> pools = rejoinder.find_pools("dialogues.jsonl", "others.jsonl", settings)
-    >>> len(rejoinder.make_questions(pools, settings).questions) > 0
+    >>> settings = rejoinder.selection.SelectionSettings(sources=("bm25(query='reply')",), judge=None, false=1)
+    >>> pools = rejoinder.selection.find_pools("dialogues.jsonl", "others.jsonl", settings)
+    >>> len(rejoinder.selection.make_questions(pools, settings).questions) > 0
     True
     """
     settings = settings or SelectionSettings()

@@ -117,7 +117,7 @@ def evaluate_selection(selected: SelectionResult, most: int = MAX_LISTED, seed: 
 
     >>> import rejoinder
     >>> run = rejoinder.select("testset.jsonl", ["tfidf"], "selected-by-words")
-    >>> 0 <= rejoinder.evaluate_selection(run.selected).standings[0].accuracy.value <= 1
+    >>> 0 <= rejoinder.selection.evaluate_selection(run.selected).standings[0].accuracy.value <= 1
     True
     """
     by_accuracy = accuracy_standings(selected, seed)

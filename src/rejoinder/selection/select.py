@@ -64,7 +64,7 @@ def select(
     >>> run = rejoinder.select("testset.jsonl", ["tfidf"], "selected")
     >>> list(run.selected.systems)
     ['tfidf']
-    >>> rejoinder.evaluate_selection(run.selected).standings[0].system
+    >>> rejoinder.selection.evaluate_selection(run.selected).standings[0].system
     'tfidf'
     """
     if run_folder.is_selection_run(Path(testset)):

@@ -129,7 +129,7 @@ def situate(
     - ``progress``: called with the number of folds done in all rounds of the filter and the total.
 
     >>> import rejoinder
-    >>> made = rejoinder.situate("seeds.jsonl", rejoinder.SituationSettings(candidates=3, seed=1))
+    >>> made = rejoinder.situate("seeds.jsonl", rejoinder.situation.SituationSettings(candidates=3, seed=1))
     >>> len(made.questions) > 0
     True
     """

@@ -76,7 +76,7 @@ def parse_source(spec: str) -> Source:
     - ``spec``: a name with parameters, one of ``list_("sources")``.
 
     >>> import rejoinder
-    >>> str(rejoinder.parse_source("bm25(query='reply')"))
+    >>> str(rejoinder.sources.parse_source("bm25(query='reply')"))
     "bm25(query='reply')"
     """
     parsed_spec = specs.parse_spec(spec, "source")

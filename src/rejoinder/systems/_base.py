@@ -93,7 +93,7 @@ def parse_system(text: str) -> System:
     - ``text``: the spec, as typed for ``rejoinder select --system``.
 
     >>> import rejoinder
-    >>> system = rejoinder.parse_system("tfidf")
+    >>> system = rejoinder.systems.parse_system("tfidf")
     >>> len(system.answer(["Is the museum open?"], ["The museum opens at ten.", "I like soup."]))
     2
     """
@@ -118,7 +118,7 @@ def system_signature(system: System) -> str:
     - ``system``: the system.
 
     >>> import rejoinder
-    >>> rejoinder.system_signature(rejoinder.parse_system("tfidf")).startswith("tfidf|")
+    >>> rejoinder.systems.system_signature(rejoinder.systems.parse_system("tfidf")).startswith("tfidf|")
     True
     """
     parts = [type(system).__module__.rpartition(".")[2]]

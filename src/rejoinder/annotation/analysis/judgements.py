@@ -117,7 +117,7 @@ def read_project_ratings(project: str | Path) -> Collection:
     >>> import rejoinder
     >>> with rejoinder.annotate("project.toml") as annotation:
     ...     link = annotation.links(raters="ann", owner=False)
-    >>> rejoinder.read_project_ratings("project.toml").ratings
+    >>> rejoinder.annotation.read_project_ratings("project.toml").ratings
     []
     """
     found = Collection()

@@ -62,7 +62,7 @@ def read_knowledge(*files: str | Path, skip_broken: bool = False) -> Knowledge:
     - ``skip_broken``: skip and count unreadable lines; otherwise such a line is an error.
 
     >>> import rejoinder
-    >>> knowledge = rejoinder.read_knowledge("atomic.tsv")
+    >>> knowledge = rejoinder.augmentation.read_knowledge("atomic.tsv")
     """
     paths = [path for one in files for path in find_knowledge_files(str(one))]
     if not paths:

@@ -51,7 +51,7 @@ def read_dataset(name: str, root: str | Path | None = None, verify: bool = False
     - ``verify``: compare the sha256 of the files too, not only their sizes.
 
     >>> import rejoinder
-    >>> record = next(rejoinder.read_dataset("gupta/multi"))
+    >>> record = next(rejoinder.data.read_dataset("gupta/multi"))
     """
     return _read_checked(dataset(name), Path(root) if root is not None else data_home(), verify)
 

@@ -22,7 +22,7 @@ rejoinder data write gupta/multi -o gupta.jsonl
 ```
 
 ```python
-from rejoinder import read_dataset
+from rejoinder.data import read_dataset
 
 for record in read_dataset("gupta/multi"):  # nothing is read before the first record is requested
     ...

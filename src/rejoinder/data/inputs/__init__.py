@@ -405,7 +405,7 @@ def import_(
     - ``tally``: filled in while reading: how many records came out, what was left out and why.
 
     >>> import rejoinder
-    >>> tally = rejoinder.ImportTally()
+    >>> tally = rejoinder.data.ImportTally()
     >>> rejoinder.write(rejoinder.import_("openai", "logs.jsonl", tally=tally), "imported.jsonl")
     24
     >>> tally.records["response"]

@@ -133,7 +133,7 @@ def read_seeds(*files: str | Path) -> list[Seed]:
     - ``files``: files, or ``dataset:NAME`` such as ``dataset:sugar/0/train``.
 
     >>> import rejoinder
-    >>> len(rejoinder.read_seeds("seeds.jsonl"))
+    >>> len(rejoinder.data.read_seeds("seeds.jsonl"))
     12
     """
     seeds: dict[str, tuple[Seed, Place]] = {}

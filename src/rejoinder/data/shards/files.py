@@ -48,7 +48,7 @@ def shards_of(location: str, check: bool = True) -> list[Shard]:
     - ``check``: whether to check the files against the catalogue beside them, if there is one.
 
     >>> import rejoinder
-    >>> len(rejoinder.shards_of("talks/"))
+    >>> len(rejoinder.data.shards_of("talks/"))
     2
     """
     shards = _list_remote(location, check) if remote.is_remote(location) else _list_local(location, check)

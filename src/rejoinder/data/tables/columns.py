@@ -385,7 +385,7 @@ def _write_as_argument(options: str) -> str:
     inside = ", ".join(
         f"{name}={tuple(value) if isinstance(value, list) else value!r}" for name, value in arguments.items()
     )
-    return f"options=rejoinder.ImportOptions({inside})"
+    return f"options=rejoinder.data.ImportOptions({inside})"
 
 
 def has_column(column: str, row: Mapping[str, Any]) -> bool:

@@ -84,7 +84,7 @@ def passages(dialogues: Iterable[Dialogue], split: str | None = None) -> Iterato
 
     >>> import rejoinder
     >>> talk = rejoinder.Dialogue("1", (rejoinder.Turn("Tea?"), rejoinder.Turn("Yes, please.")))
-    >>> [passage.id for passage in rejoinder.passages([talk])]
+    >>> [passage.id for passage in rejoinder.indexes.passages([talk])]
     ['1/0', '1/1']
     """
     for dialogue in dialogues:

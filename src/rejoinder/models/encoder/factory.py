@@ -32,7 +32,7 @@ def load_encoder(name: str, cache: bool = True) -> Encoder:
     - ``cache``: whether vectors are stored in the cache.
 
     >>> import rejoinder
-    >>> rejoinder.load_encoder("aptness").encode(["How are you?"]).shape
+    >>> rejoinder.models.load_encoder("aptness").encode(["How are you?"]).shape
     (1, 384)
     """
     encoder, use = _open_encoder(name)

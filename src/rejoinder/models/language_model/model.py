@@ -227,7 +227,7 @@ def load_language_model(
     - ``window``: how many tokens it reads; by default as many as it has positions.
 
     >>> import rejoinder
-    >>> model = rejoinder.load_language_model("smollm2-135m")
+    >>> model = rejoinder.models.load_language_model("smollm2-135m")
     >>> model.log_probabilities([[rejoinder.Turn("Tea?")]], ["Yes, please."])[0].mean < 0
     True
     """

@@ -55,7 +55,7 @@ def load_word_vectors(name: str) -> WordVectors:
     - ``name``: the name or the folder.
 
     >>> import rejoinder
-    >>> vectors, known = rejoinder.load_word_vectors("glove-6b-50d").vectors(["hello", "qzxv"])
+    >>> vectors, known = rejoinder.models.load_word_vectors("glove-6b-50d").vectors(["hello", "qzxv"])
     >>> list(known)
     [True, False]
     """

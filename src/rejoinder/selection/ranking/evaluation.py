@@ -67,7 +67,7 @@ def evaluate_ranking(
 
     >>> import rejoinder
     >>> run = rejoinder.rank("questions.jsonl", ["tfidf"], ["u"], "ranked-by-words")
-    >>> rejoinder.evaluate_ranking(run.ranked["u"]).standings[0].ranker
+    >>> rejoinder.selection.evaluate_ranking(run.ranked["u"]).standings[0].ranker
     'tfidf'
     """
     reasons = [explain_exclusion(question, all_questions) for question in ranked.questions]

@@ -62,7 +62,7 @@ def rank(
 
     >>> import rejoinder
     >>> run = rejoinder.rank("questions.jsonl", ["tfidf(situation='u+S')"], ["u", "u+S"], "ranked")
-    >>> evaluation = rejoinder.evaluate_ranking(run.ranked["u+S"])
+    >>> evaluation = rejoinder.selection.evaluate_ranking(run.ranked["u+S"])
     >>> evaluation.standings[0].measures["Precision@1"].estimate.value
     1.0
     """
