@@ -231,8 +231,8 @@ def test_the_first_score_of_lists_imports_even_less(tmp_path: Path) -> None:
     assert not loaded & {"scipy", "importlib.metadata", "importlib.resources", "csv"}
     assert {name for name in loaded if name.startswith("rejoinder.") and name.count(".") == 1} == {
         "rejoinder.entry_points", "rejoinder.errors", "rejoinder.exports", "rejoinder.files", "rejoinder.lab",
-        "rejoinder.metric", "rejoinder.metrics", "rejoinder.model_use", "rejoinder.models", "rejoinder.paths", "rejoinder.registry",
-        "rejoinder.spec", "rejoinder.text", "rejoinder.types", "rejoinder.user_function",
+        "rejoinder.metric", "rejoinder.metrics", "rejoinder.model_use", "rejoinder.models", "rejoinder.paths",
+        "rejoinder.registry", "rejoinder.spec", "rejoinder.text", "rejoinder.types", "rejoinder.user_function",
     }  # fmt: skip
 
 
