@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib.util
 import math
 
@@ -11,6 +12,7 @@ from scipy.optimize import approx_fprime
 
 from rejoinder.errors import InputError, MissingExtraError, SpecError
 from rejoinder.stats.aggregation import (
+    _REGISTRY,
     Votes,
     aggregate,
     dawid_skene,
@@ -238,3 +240,12 @@ def test_minimax_entropy_as_published_finds_clear_classes(model) -> None:
     matrix = np.where(right, truth[:, None], random.integers(0, 3, right.shape)).astype(float)
     found = model.aggregate(Votes.of(matrix), as_published=True)
     assert (found.values == truth).mean() >= 0.98
+
+
+@pytest.mark.parametrize("name", sorted(_REGISTRY.names()))
+def test_a_model_states_its_formula_and_shows_an_example(name: str) -> None:
+    module = importlib.import_module(f"rejoinder.stats.aggregation.{name}")
+    text = " ".join((module.__doc__ or "").split())
+    assert "It assumes" in text
+    assert f'"{name}")' in text
+    assert not doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE).failed

@@ -1,7 +1,21 @@
 """The model of Dawid and Skene (1979): each rater has a matrix of how true classes turn into labels; fitted by EM.
 
-It starts from the shares of the votes, as crowd-kit's does, and stops when no probability changes any more. A count of
-0 in a rater's matrix becomes 1e-10 for labels that the rater used at all, so that no product becomes 0.
+With the classes' shares p(k) and rater i's matrix e_i(k, l), the probability of label l for class k, a unit j with
+votes y_ij has class k with
+
+    P(k | votes) = p(k) prod_i e_i(k, y_ij) / sum_m p(m) prod_i e_i(m, y_ij)            (E step)
+    e_i(k, l) = sum_j P_j(k) [y_ij = l] / sum_j P_j(k) [i rated j],  p(k) = mean_j P_j(k)   (M step)
+
+It assumes that raters err independently given the class, and alike on all units of a class; so it needs raters with
+many units each, and learns even from one who mixes up two classes. With few votes its probabilities are too close to 0
+and 1. It starts from the shares of the votes, as crowd-kit's does, and stops when no probability changes any more. A
+count of 0 in a rater's matrix becomes 1e-10 for labels that the rater used at all, so that no product becomes 0.
+
+    >>> from rejoinder.stats.aggregation import aggregate
+    >>> nan = float("nan")
+    >>> votes = [[1, 1, 2], [2, 2, 1], [1, nan, 2], [2, 2, 1], [1, 1, 2], [nan, 2, 1]]  # units by raters
+    >>> aggregate(votes, "dawid_skene").values.tolist()  # the third rater always says the opposite
+    [1.0, 2.0, 1.0, 2.0, 1.0, 2.0]
 """
 
 from __future__ import annotations

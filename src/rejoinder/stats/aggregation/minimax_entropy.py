@@ -1,4 +1,15 @@
-"""Minimax conditional entropy for unordered classes (Zhou, Liu, Platt and Meek 2014, section 2)."""
+"""Minimax conditional entropy for unordered classes (Zhou, Liu, Platt and Meek 2014, section 2).
+
+P(rater i labels unit j of class c as k) is proportional to exp(s_i(c, k) + t_j(c, k)), with a weight for every pair of
+class and label, for each rater and each unit (``_minimax`` has the objective). It assumes that raters confuse classes
+in their own ways and that units can be confusing in theirs; penalties keep the weights small where votes are few.
+
+    >>> from rejoinder.stats.aggregation import aggregate
+    >>> nan = float("nan")
+    >>> votes = [[1, 1, 2], [2, 2, 1], [1, nan, 2], [2, 2, 1], [1, 1, 2], [nan, 2, 1]]  # units by raters
+    >>> aggregate(votes, "minimax_entropy").values.tolist()
+    [1.0, 2.0, 1.0, 2.0, 1.0, 2.0]
+"""
 
 from __future__ import annotations
 
