@@ -1,9 +1,9 @@
 """Minimax conditional entropy for ordered classes (Zhou, Liu, Platt and Meek 2014, section 3).
 
 P(rater i labels unit j of class c as k) is proportional to exp(sum over cuts s of a_i(s, c < s, k < s) + b_j(s, c < s,
-k < s)): the model counts, for every cut s of the scale, how often a class below or above s got a label below or above s. That is
-4 (classes - 1) weights each instead of classes^2. It assumes that neighbouring classes are easily confused and distant
-ones are not.
+k < s)): the model counts, for every cut s of the scale, how often a class below or above s got a label below or above
+s. That is 4 (classes - 1) weights each instead of classes^2. It assumes that neighbouring classes are easily confused
+and distant ones are not.
 
 Such weights cannot express that somebody rates everything one class too low. So a rater also has the weights of the
 model without an order, unless the model is used ``as_published``.
