@@ -25,12 +25,12 @@ from rejoinder.types import Pair, Response
 from rejoinder_lab.papers.base import Figure, Reproduction
 from rejoinder_lab.papers.loader import load_notes
 from rejoinder_lab.papers.own.lengths import FEWEST, PairLengths, measure_lengths
-from rejoinder_lab.papers.own.relevance.relevance import RESEARCH_SPECS, split_usable
+from rejoinder_lab.papers.own.relevance.relevance import PERMISSIVE_SPECS, split_usable
 
 Names: TypeAlias = NDArray[np.str_]
 
 SUMMARY = "the true reply vs. one from another dialogue, on the test split of each corpus; calibration error"
-SPECS = ("aptness", "aptness(model='bi')", "aptness(model='cross')", *RESEARCH_SPECS)
+SPECS = ("aptness", "aptness(model='bi')", "aptness(model='cross')", *PERMISSIVE_SPECS)
 WINS, ERROR = "True reply above one from another dialogue", "Expected calibration error (10 bins)"
 CONTEXTS = 9_800  # 700 per corpus that has as many
 SEED = 1

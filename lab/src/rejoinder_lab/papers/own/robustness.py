@@ -8,10 +8,10 @@ from rejoinder.data.inputs import DEFAULT_CORPORA
 from rejoinder.probes.attack import AttackPlan, attack, read_attack_records
 from rejoinder_lab.papers.base import Figure, Reproduction
 from rejoinder_lab.papers.loader import load_notes
-from rejoinder_lab.papers.own.relevance.relevance import RESEARCH_SPECS, split_usable
+from rejoinder_lab.papers.own.relevance.relevance import PERMISSIVE_SPECS, split_usable
 
 SUMMARY = "worse replies that the true one beats and harmless edits that change the score, macro average over corpora"
-SPECS = ("aptness", "aptness(model='bi')", "aptness(model='cross')", *RESEARCH_SPECS, "context_overlap", "length")
+SPECS = ("aptness", "aptness(model='bi')", "aptness(model='cross')", *PERMISSIVE_SPECS, "context_overlap", "length")
 KINDS = {"attack": "True reply above (share of contexts)", "edit": "Mean absolute change (share of the range)"}
 
 

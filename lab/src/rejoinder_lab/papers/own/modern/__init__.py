@@ -4,5 +4,7 @@ from rejoinder_lab.papers.requirements import Requirements
 
 REPRODUCTIONS = ("modern",)
 REQUIREMENTS = {
-    "modern": Requirements(datasets=("pandalm", "llmbar"), row_models=("glove-6b-50d", "minilm", "smollm2-135m")),
+    "modern": Requirements(
+        datasets=("pandalm", "llmbar"), row_models=("glove-6b-50d", "minilm", "smollm2-135m"), weights="research"
+    ),
 }
