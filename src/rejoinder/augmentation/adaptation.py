@@ -21,9 +21,8 @@ from rejoinder.models.delorean.decoder import VERSION, DeloreanTask, rewrite_bat
 from rejoinder.models.delorean.settings import DeloreanSettings
 from rejoinder.models.language_model.folder import language_model_digest
 from rejoinder.models.language_model.likelihood import TokenScores
-from rejoinder.models.language_model.model import LanguageModel, open_language_model
+from rejoinder.models.language_model.model import LanguageModel, model_batch_limits, open_language_model
 from rejoinder.models.language_model.prompt_format import Join, check_join
-from rejoinder.models.language_model.sentence_end import model_batch_limits
 from rejoinder.paths import cache_home
 
 DEFAULT_MODEL = "smollm2-135m"

@@ -285,3 +285,8 @@ def _open_language_model_once(name: str, folder: Path, changed: int) -> Language
 
     torch.set_num_threads(count_threads())
     return model
+
+
+def model_batch_limits(model: LanguageModel) -> tuple[int, int]:
+    """Return how many rows and tokens at once suit the model's device."""
+    return CUDA_LIMITS if model.network.device.type == "cuda" else (MAX_ROWS, MAX_TOKENS)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from rejoinder.models.language_model.generation import DecodingSettings, end_of_text_ids, generate_ids, newline_ids
-from rejoinder.models.language_model.model import CUDA_LIMITS, MAX_ROWS, MAX_TOKENS, LanguageModel
+from rejoinder.models.language_model.model import LanguageModel, model_batch_limits
 from rejoinder.models.language_model.prompt_format import Ids
 
 _STOPS: dict[str, Ids] = {}  # by the model's digest: searching a vocabulary takes half a second
@@ -28,11 +28,6 @@ def cut_at_sentence(text: str, start: int = 0) -> str | None:
 def decode_ids_on_one_line(model: LanguageModel, ids: Ids) -> str:
     """Return the text of token ids, on one line."""
     return " ".join(str(model.tokenizer.decode(ids, skip_special_tokens=True)).split())
-
-
-def model_batch_limits(model: LanguageModel) -> tuple[int, int]:
-    """Return how many rows and tokens at once suit the model's device."""
-    return CUDA_LIMITS if model.network.device.type == "cuda" else (MAX_ROWS, MAX_TOKENS)
 
 
 def line_stop_ids(model: LanguageModel) -> Ids:

@@ -15,9 +15,8 @@ from rejoinder.files import sha256_of_bytes
 from rejoinder.metric import NAN, Row
 from rejoinder.metrics.norm_prob import NormProb
 from rejoinder.models.language_model.likelihood import continued_log_probabilities
-from rejoinder.models.language_model.model import LanguageModel
+from rejoinder.models.language_model.model import LanguageModel, model_batch_limits
 from rejoinder.models.language_model.prompt_format import context_ids
-from rejoinder.models.language_model.sentence_end import model_batch_limits
 from rejoinder.scoring import compute
 from rejoinder.types import Pair
 from rejoinder_lab.metrics.fed import Fed, conversation_turns

@@ -44,7 +44,11 @@ from rejoinder_lab.papers.own.relevance.teachers import add_teacher_scores
 SUMMARY = "relevance metrics on six rated sets (IDK, Tables 2 to 4; Gupta's 500): macro average, worst set, sensitivity"
 # The set of weights that comes with the lab, and the default one where a page stands on that of the lab.
 RESEARCH_SPECS, PERMISSIVE_SPECS = (
-    (f"aptness(weights='{name}')", f"aptness(weights='{name}', model='bi')", f"aptness(weights='{name}', model='cross')")
+    (
+        f"aptness(weights='{name}')",
+        f"aptness(weights='{name}', model='bi')",
+        f"aptness(weights='{name}', model='cross')",
+    )
     for name in ("research", "permissive")
 )
 # What is measured where nothing is named. Only Gupta's replies have references; a new metric is one more spec.
