@@ -266,7 +266,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
             AptnessModel(folder).probabilities([["yes"]], ["no"])
         (folder / name).write_bytes(whole)
     (folder / "aptness.json").write_text('{"format": 1}')
-    with pytest.raises(InputError, match="is not a card of aptness"):
+    with pytest.raises(InputError, match="is not the card of aptness"):
         open_aptness(folder)
     with pytest.raises(InputError, match="cannot be read"):
         open_aptness(tmp_path)

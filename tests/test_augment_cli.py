@@ -194,7 +194,7 @@ def test_a_spreadsheet_may_write_semicolons_and_other_line_ends(call: Call, revi
         (
             ["accept"] * 3,
             lambda rows: [row.pop("decision") for row in rows],
-            "line 1: the header has the column 'decision' not at all",
+            "line 1: the header must have the column 'decision' once",
         ),
     ],
 )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import rejoinder
 from rejoinder.augmentation.store import Adaptation, AdaptationStore, TextLikelihood
 from rejoinder.engines.base import WorkerSpec
-from rejoinder.engines.caching import CachingEngine
+from rejoinder.engines.caching import CachingEngine, compute_here
 from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import RunError
 from rejoinder.judges.answer_store import AnswerStore, StoredAnswer
@@ -53,9 +54,17 @@ def test_results_of_an_engine_that_were_cached_before_are_found(
     monkeypatch.setattr(rejoinder, "__version__", "0.1.0")
     write_file(tmp_path / "old", RESULT)
     work = WorkerSpec("a:b", ("x",))
-    old = CachingEngine(LocalEngine(1), tmp_path / "old")
-    assert old.value(work, ["task", 1], lambda task: pytest.fail("computed again")) == {"sum": 3}
-    CachingEngine(LocalEngine(1), tmp_path / "new").value(work, ["task", 1], lambda task: {"sum": 3})
+    (old,) = CachingEngine(LocalEngine(1), tmp_path / "old").compute(work, [["task", 1]])  # there is no module a
+    assert old.value == {"sum": 3}
+
+    class Sum:
+        def compute(self, task: Any) -> Any:
+            return {"sum": 3}
+
+        def close(self) -> None:
+            pytest.fail("the engine did not open it")
+
+    list(compute_here(CachingEngine(LocalEngine(1), tmp_path / "new"), Sum()).compute(work, [["task", 1]]))
     assert (tmp_path / "new" / RESULT[0]).read_bytes() == RESULT[1]
 
 

@@ -390,7 +390,7 @@ def test_what_is_not_a_card_is_refused(folder: Path, tmp_path: Path) -> None:
     card = json.loads((folder / "large.json").read_text())
     for change, expected in (
         ({"format": 9}, "is not the card of an adapter in format 1"),
-        ({"base": {}}, "a key is missing or unknown"),
+        ({"base": {}}, "a key is missing or wrong"),
         ({"prompt": 2}, "was trained with the prompt 2, not 1"),
     ):
         (folder / "large.json").write_text(json.dumps({**card, **change}))

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rejoinder.models.ranker.card import StatementReadingRule
+from rejoinder.models.ranker.settings import StatementReadingRule
 from rejoinder.models.ranker.statement_choice import WordTable, choose_statements_to_read, word_similarity, word_weights
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ def write(folder: Path, tokenizer: Any, dimensions: int = 8, seed: int = 0) -> P
     marks = SpecialTokens(*(tokenizer.token_to_id(mark) for mark in ("[CLS]", "[SEP]", "[MASK]", "[PAD]")))
     files = {name: sha256_of(folder / name) for name in (cards.GRAPH, cards.TOKENIZER)}
     card = cards.NupCard(files, marks, AptnessLimits(context_tokens=25, reply_tokens=25), {"licence": "none"})
-    write_model_card(folder / cards.CARD_FILE, asdict(card))
+    write_model_card(folder / cards.CARD_FILE, card)
     return folder
 
 

@@ -91,9 +91,8 @@ def written(folder: Path, kind: str = "situated", layers: int = 2) -> tuple[Any,
     import numpy as np
 
     from rejoinder.models.catalog.manifest import require_model
-    from rejoinder.models.ranker.card import StatementReadingRule
     from rejoinder.models.ranker.export import export_ranker
-    from rejoinder.models.ranker.rows import RankerLimits
+    from rejoinder.models.ranker.settings import RankerLimits, StatementReadingRule
     from rejoinder.models.ranker.statement_choice import WordTable
 
     reader, chooser = networks(layers)

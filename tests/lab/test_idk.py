@@ -292,7 +292,7 @@ def test_a_folder_is_read_as_it_was_written_and_its_bytes_do_not_change(tmp_path
     [
         (None, "cannot be read"),
         ("{", "is not JSON"),
-        ("{}", "does not contain weights of idk in format 1"),
+        ("{}", "is not the card of idk in format 1"),
         ('{"format": 1, "weights": [1.0]}', "a key is missing or wrong"),
         ('{"format": 1, "weights": ["x"], "bias": 0, "encoder": "aptness", "features": "0"}', "a key is missing"),
     ],

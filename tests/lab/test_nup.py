@@ -168,8 +168,8 @@ def test_a_folder_that_was_changed_is_refused(own_cache: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [(None, "cannot be read"), ("{", "is not JSON"), ("{}", "is not a card of nup in format 1"),
-     ('{"format": 1, "marks": {}, "limits": {}}', "a key is missing or unknown")],
+    [(None, "cannot be read"), ("{", "is not JSON"), ("{}", "is not the card of nup in format 1"),
+     ('{"format": 1, "marks": {}, "limits": {}}', "a key is missing or wrong")],
 )  # fmt: skip
 def test_a_folder_that_is_none_is_told_so(tmp_path: Path, text: str | None, said: str) -> None:
     if text is not None:

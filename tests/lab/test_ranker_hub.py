@@ -153,7 +153,7 @@ def test_a_score_is_one_layer_on_the_first_token(encoders: dict[str, Path]) -> N
 
 
 def test_limits_of_a_large_encoder_are_the_usual_ones(encoders: dict[str, Path]) -> None:
-    from rejoinder.models.ranker.rows import RankerLimits
+    from rejoinder.models.ranker.settings import RankerLimits
 
     reader, _ = open_hub_reader(f"hf:{encoders['roberta']}")
     assert isinstance(reader, HubReader)

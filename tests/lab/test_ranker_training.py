@@ -15,7 +15,7 @@ import tiny_rankers
 
 from rejoinder.errors import InputError
 from rejoinder.models.aptness_card import SpecialTokens
-from rejoinder.models.ranker.rows import RankerLimits
+from rejoinder.models.ranker.settings import RankerLimits
 from rejoinder.models.ranker.statement_choice import WordTable
 from rejoinder.types import Candidate as Offer
 from rejoinder.types import Question, Turn

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from rejoinder.augmentation.augmenter import Augmenter
 from rejoinder.augmentation.plan import AugmentationPlan
 from rejoinder.augmentation.sources import OpenedSources, open_sources
 from rejoinder.augmentation.summary import AugmentationTally
-from rejoinder.augmentation.worker import augment_by_engine, explain_local_augmentation, make_caching_augmenter
+from rejoinder.augmentation.worker import augment_batches, explain_local_augmentation
 from rejoinder.data.inputs import Input
 from rejoinder.data.validation import IdChecker
 from rejoinder.engines.base import Engine
-from rejoinder.engines.caching import CachingEngine
 from rejoinder.errors import InputError
 from rejoinder.types import Item, Record
 
@@ -92,41 +90,26 @@ def augment_records(
     if not plan.k:
         yield from records
         return
-    caching = isinstance(engine, CachingEngine)
-    if engine is not None and (engine.workers > 1 or caching):
-        if (reason := explain_local_augmentation(plan)) is None:
-            yield from _augment_by_engine(records, plan, tally, engine, log)
-            return
-        if log is not None and engine.workers > 1:
+    logged = 0
+
+    def log_notes() -> None:
+        nonlocal logged
+        if log is not None:
+            for note in tally.notes[logged:]:
+                log(note)
+        logged = len(tally.notes)
+
+    reason = explain_local_augmentation(plan)
+    sources: OpenedSources | None = None
+    if reason is not None or engine is None:
+        if reason is not None and log is not None and engine is not None and engine.workers > 1:
             log(reason)
-    corpus_records: list[Record] = []
-    if plan.corpus is None and plan.retrieval is not None:
-        corpus_records = list(records)
-        records = corpus_records
-    sources = open_sources(plan, corpus_records)
-    tally.notes += sources.notes
-    if log is not None:
-        for note in sources.notes:
-            log(note)
-    augment_items = _make_local_augmenter(plan, sources, tally, engine)
-    for window in _split_batches(records):
-        augmented = iter(augment_items([record for record in window if isinstance(record, Item)]))
-        yield from (next(augmented) if isinstance(record, Item) else record for record in window)
-
-
-def _make_local_augmenter(
-    plan: AugmentationPlan, sources: OpenedSources, tally: AugmentationTally, engine: Engine | None
-) -> Callable[[Sequence[Item]], Iterable[Item]]:
-    """Return a function that augments items in this process; with a caching engine, results are cached if possible."""
-    if isinstance(engine, CachingEngine) and not plan.adapt:
-        return make_caching_augmenter(engine, plan, sources, tally)
-    return Augmenter(plan, sources, tally).augment_items
-
-
-def _augment_by_engine(
-    records: Iterable[Record], plan: AugmentationPlan, tally: AugmentationTally, engine: Engine, log: Log | None
-) -> Iterator[Record]:
-    """Yield the records in order, while an engine's workers augment batches of their items."""
+        corpus_records: list[Record] = []
+        if plan.corpus is None and plan.retrieval is not None:
+            records = corpus_records = list(records)
+        sources = open_sources(plan, corpus_records)
+        tally.notes += sources.notes
+        log_notes()
     waiting: deque[list[Record]] = deque()
 
     def batches() -> Iterator[list[Item]]:
@@ -134,12 +117,8 @@ def _augment_by_engine(
             waiting.append(window)
             yield [record for record in window if isinstance(record, Item)]
 
-    sent_notes: set[str] = set()
-    for batch in augment_by_engine(engine, plan, batches(), tally):
-        for note in tally.notes:
-            if log is not None and note not in sent_notes:
-                sent_notes.add(note)
-                log(note)
+    for batch in augment_batches(engine, plan, sources, batches(), tally):
+        log_notes()
         augmented = iter(batch)
         yield from (next(augmented) if isinstance(record, Item) else record for record in waiting.popleft())
 

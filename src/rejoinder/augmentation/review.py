@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import IO, NamedTuple, TypeAlias
 
 from rejoinder.augmentation.sources import is_generated_reference
-from rejoinder.data.objects import LONGEST_LINE
-from rejoinder.data.reader import InputFile
 from rejoinder.data.schema import Place
+from rejoinder.data.tables.spreadsheet import BOM, read_sheet
 from rejoinder.errors import InputError, brief, nearest
 from rejoinder.escape import escape_cell, unescape_cell
 from rejoinder.files import atomic_write
+from rejoinder.scoring.texts import format_context
 from rejoinder.types import Item, Record, Reference
 
 DECISIONS = ("accept", "edit", "reject")
@@ -44,15 +44,15 @@ class ReviewWriter:
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
-        file.write(b"\xef\xbb\xbf")  # without this mark, spreadsheets do not read it as UTF-8
+        file.write(BOM)
         self._write(COLUMNS)
 
     def add(self, item: Item, number: int, reference: Reference) -> None:
         """Write the row of an item's reference."""
-        turns = [f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text for turn in item.context[-_MAX_TURNS:]]
         score = "" if reference.score is None else f"{reference.score:g}"
         context, text, source, origin = map(
-            escape_cell, ("\n".join(turns), reference.text, reference.source, reference.origin or "")
+            escape_cell,
+            (format_context(item.context[-_MAX_TURNS:]), reference.text, reference.source, reference.origin or ""),
         )
         self._write([escape_cell(item.id), str(number), context, text, source, score, origin, "", ""])
 
@@ -65,7 +65,8 @@ class ReviewWriter:
 def read_review(path: str | Path) -> ReviewDecisions:
     """Read people's decisions from a file."""
     decisions: ReviewDecisions = {}
-    for place, row in _read_rows(path):
+    for place, cells in read_sheet(path, _REQUIRED_COLUMNS, "review file"):
+        row = dict(cells)
         number = row["reference"].strip()
         if not number.isdecimal():
             raise InputError(f"{place}: has {brief(number)} instead of the number of a reference; restore that column")
@@ -93,55 +94,6 @@ def _parse_decision(row: Mapping[str, str], place: Place) -> ReviewDecision:
             "write edit, or clear the cell"
         )
     return ReviewDecision(place, unescape_cell(row["text"]), decision, edited)
-
-
-def _read_rows(path: str | Path) -> Iterator[tuple[Place, dict[str, str]]]:
-    """Yield the rows that are not blank, as cells by column, each with its first line."""
-    source = InputFile(path)
-    with source.open() as raw:
-        try:
-            text = raw.read().decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise InputError(f"{source.name}: not UTF-8 at byte {error.start + 1}; save it as CSV UTF-8") from None
-    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_find_delimiter(text), strict=True)
-    header: list[str] = []
-    first = 1
-    try:
-        for cells in reader:
-            place, first = Place(source.name, first), reader.line_num + 1
-            if not any(cell.strip() for cell in cells):
-                continue
-            if not header:
-                header = _check_header(cells, place)
-            elif len(cells) != len(header):
-                raise InputError(
-                    f"{place}: has {len(cells)} cells, but the header has {len(header)}; put its texts in quotes"
-                )
-            else:
-                yield place, dict(zip(header, cells, strict=True))
-    except csv.Error as error:
-        raise InputError(f"{source.name} line {first}: cannot be read as a row ({error}); close the quote") from None
-    if not header:
-        raise InputError(f"{source.name}: is empty; write a new review file")
-
-
-def _find_delimiter(text: str) -> str:
-    """Return the separator between cells: some spreadsheets write a semicolon or a tab."""
-    header = text.partition("\n")[0]
-    return max(",;\t", key=header.count)
-
-
-def _check_header(cells: list[str], place: Place) -> list[str]:
-    header = [cell.strip().lower() for cell in cells]
-    for name in _REQUIRED_COLUMNS:
-        if header.count(name) != 1:
-            wrong = "twice" if name in header else "not at all"
-            raise InputError(
-                f"{place}: the header has the column {name!r} {wrong} (found: {brief(', '.join(header), 120)}); "
-                "use a review file that rejoinder wrote"
-            )
-    return header
 
 
 EDITED_SOURCE = "human-edited"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rejoinder.augmentation.acceptance import Acceptance
@@ -13,13 +13,12 @@ from rejoinder.augmentation.retrieval import Retrieval
 from rejoinder.augmentation.sources import OpenedSources, open_sources
 from rejoinder.augmentation.summary import AugmentationTally
 from rejoinder.data.objects import to_object
-from rejoinder.data.schema import Place, from_object
+from rejoinder.data.schema import from_worker
 from rejoinder.engines.base import Engine, WorkerSpec, order_results
-from rejoinder.engines.caching import CachingEngine
+from rejoinder.engines.caching import compute_here
+from rejoinder.engines.local import LocalEngine
 from rejoinder.models.delorean.settings import DeloreanSettings
 from rejoinder.types import Item
-
-_PLACE = Place("items", 0)
 
 
 def explain_local_augmentation(plan: AugmentationPlan) -> str | None:
@@ -40,50 +39,34 @@ class AugmentWorker:
 
     def compute(self, task: Sequence[Any]) -> list[Any]:
         """Return items with more references, the counts, and the notes about the sources."""
-        items = [record for record in (from_object(one, _PLACE, True) for one in task) if isinstance(record, Item)]
         tally = AugmentationTally()
-        augmented = Augmenter(self._plan, self._sources, tally).augment_items(items)
+        augmented = Augmenter(self._plan, self._sources, tally).augment_items(from_worker(Item, task))
         return [[to_object(item) for item in augmented], tally.plain(), list(self._sources.notes)]
 
     def close(self) -> None:
         """Nothing to release."""
 
 
-def augment_by_engine(
-    engine: Engine, plan: AugmentationPlan, batches: Iterable[Sequence[Item]], tally: AugmentationTally
+def augment_batches(
+    engine: Engine | None,
+    plan: AugmentationPlan,
+    sources: OpenedSources | None,
+    batches: Iterable[Sequence[Item]],
+    tally: AugmentationTally,
 ) -> Iterator[list[Item]]:
-    """Yield every batch of items with more references, in order."""
+    """Yield every batch of items with more references, in order; in this process where the sources are open."""
+    values = dataclasses.asdict(plan)
+    if sources is not None:
+        if engine is None or plan.adapt:  # the number of adaptations that are left depends on earlier batches
+            yield from map(Augmenter(plan, sources, tally).augment_items, batches)
+            return
+        engine = compute_here(engine, AugmentWorker(values, sources))
+    work = WorkerSpec("rejoinder.augmentation.worker:AugmentWorker", (values,))
     tasks = ([to_object(item) for item in batch] for batch in batches)
-    for result in order_results(engine.compute(_worker_spec(plan), tasks)):
-        yield _collect_items(result, tally)
-
-
-def make_caching_augmenter(
-    engine: CachingEngine, plan: AugmentationPlan, sources: OpenedSources, tally: AugmentationTally
-) -> Callable[[Sequence[Item]], list[Item]]:
-    """Return a function that augments items in this process, with open sources, unless the results are cached."""
-    worker = AugmentWorker(dataclasses.asdict(plan), sources)
-
-    def augment_items(items: Sequence[Item]) -> list[Item]:
-        task = [to_object(item) for item in items]
-        return _collect_items(engine.value(_worker_spec(plan), task, worker.compute), tally)
-
-    return augment_items
-
-
-def _worker_spec(plan: AugmentationPlan) -> WorkerSpec:
-    return WorkerSpec(
-        "rejoinder.augmentation.worker:AugmentWorker",
-        (dataclasses.asdict(plan),),
-    )
-
-
-def _collect_items(result: Sequence[Any], tally: AugmentationTally) -> list[Item]:
-    """Return the items of a result, and add its counts to the tally."""
-    objects, counts, notes = result
-    tally.add_counts(counts)
-    tally.notes += [note for note in notes if note not in tally.notes]
-    return [record for record in (from_object(one, _PLACE, True) for one in objects) if isinstance(record, Item)]
+    for objects, counts, notes in order_results((engine or LocalEngine()).compute(work, tasks)):
+        tally.add_counts(counts)
+        tally.notes += [note for note in notes if note not in tally.notes]
+        yield from_worker(Item, objects)
 
 
 def augmentation_plan_from_values(values: Mapping[str, Any]) -> AugmentationPlan:

@@ -100,6 +100,7 @@ def command(set_: str | None, output: str | None, **values: Any) -> None:
     also be given without -o.
     """
     from rejoinder.cli._progress import show_progress
+    from rejoinder.selection.worker import resolve_judge
 
     if (set_ is None) == (output is None):
         raise click.UsageError("name the test set to write once, with -o SET.jsonl")
@@ -111,7 +112,7 @@ def command(set_: str | None, output: str | None, **values: Any) -> None:
     records_output().check(path)
     check_options(options, chosen["random"])
     settings = make_settings(chosen, options)
-    acceptability = load_known_acceptability(settings, options.acceptability)
+    acceptability = resolve_judge(settings, path=options.acceptability)
     if not chosen["sources"] and settings.sources == WITHOUT_VECTORS:  # not what the help says
         note = "candidates come from bm25 and dense, since sif needs word vectors: rejoinder models get glove-6b-50d"
         click.echo(note, err=True)
@@ -159,16 +160,6 @@ def check_options(options: BuildOptions, at_random: bool) -> None:
         raise click.UsageError("first write pools for people, then read their judgements with --people")
     if at_random and (options.people or for_people):
         raise click.UsageError("a random set has no judges: leave out --random, or the options for people")
-
-
-def load_known_acceptability(settings: SelectionSettings, path: str | None) -> Acceptability | None:
-    """Load the measurements of the judge."""
-    from rejoinder.metric import parse
-    from rejoinder.selection import acceptability_file as file
-
-    if settings.judge is None or settings.random:
-        return None
-    return file.load_acceptability(parse(settings.judge), file.SHIPPED if path is None else path)
 
 
 def find_or_read_pools(

@@ -69,9 +69,11 @@ class RatedScores:
 def collect_rated_scores(scores: Scores, data: Collection, aspect: str | None = None) -> RatedScores:
     """The evidence on one aspect (by default, the only one in the data)."""
     aspect = choose_aspect(data, aspect, scores)
-    if aspect.startswith(DIALOGUE):
-        return _collect_rated_dialogues(scores, data, aspect)
-    ratings = [r for r in data.ratings if r.aspect == aspect and r.response is not None]
+    unit: Unit = "dialogue" if aspect.startswith(DIALOGUE) else "reply"
+    if unit == "dialogue":
+        ratings = _list_dialogue_ratings(data, aspect)
+    else:
+        ratings = [r for r in data.ratings if r.aspect == aspect and r.response is not None]
     aggregated = _aggregated_ratings(ratings, aspect)
     matrix = _make_matrix(ratings, aggregated)
     row_of = {response: i for i, response in enumerate(scores.responses)}
@@ -82,66 +84,43 @@ def collect_rated_scores(scores: Scores, data: Collection, aspect: str | None = 
     else:
         with np.errstate(invalid="ignore"):
             mean = np.nansum(matrix.values, axis=1) / (~np.isnan(matrix.values)).sum(axis=1)
+    columns = {spec: _orient_upward(scores, spec, column) for spec, column in scores.values.items()}
+    if unit == "dialogue":  # a score is that of the dialogue, or the mean over the system's replies in it
+        groups = scores.clusters * len(scores.systems) + scores.system_codes
+        columns = {spec: _group_means(column, groups) for spec, column in columns.items()}
+        of_replies = _compute_baselines(data, scores.responses)
+        baselines = {name: _group_means(column, groups)[rows] for name, column in of_replies.items()}
+        items, n = [str(scores.clusters[row]) for row in rows.tolist()], len(np.unique(groups))
+    else:
+        baselines = _compute_baselines(data, matrix.units)
+        items, n = [scores.items[i] for i in rows], len(scores)
     return RatedScores(
         aspect,
         list(matrix.units),
         systems,
-        [scores.items[i] for i in rows],
+        items,
         np.unique(scores.clusters[rows], return_inverse=True)[1].astype(np.int64),
         mean,
         matrix,
-        {spec: _orient_upward(scores, spec, column[rows]) for spec, column in scores.values.items()},
-        {ORACLE: _mean_by_system(systems, mean), **_compute_baselines(data, matrix.units)},
-        len(scores) - len(rows),
+        {spec: column[rows] for spec, column in columns.items()},
+        {ORACLE: _mean_by_system(systems, mean), **baselines},
+        n - len(rows),
         frozenset(spec for spec, facts in scores.facts.items() if facts.higher_is_better is False),
         frozenset(spec for spec, facts in scores.facts.items() if facts.higher_is_better is None),
         aggregated[0].rater.removeprefix(AGGREGATE) if aggregated else None,
         reachable_with_aggregated(aggregated) if aggregated else None,
+        unit,
     )
 
 
-def _collect_rated_dialogues(scores: Scores, data: Collection, aspect: str) -> RatedScores:
-    """The evidence on whole dialogues: a score is that of the dialogue, or the mean over the system's replies in it."""
-    ends = join_dialogue_ratings(data, aspect.removeprefix(DIALOGUE))
-    if not ends:
+def _list_dialogue_ratings(data: Collection, aspect: str) -> list[Rating]:
+    ratings = join_dialogue_ratings(data, aspect.removeprefix(DIALOGUE))
+    if not ratings:
         raise InputError(
             f"no rating of {aspect!r} belongs to a dialogue with replies of one system; say which one was rated in the "
             'meta of the rating: "meta": {"system": "NAME"}'
         )
-    aggregated = _aggregated_ratings(ends, aspect)
-    matrix = _make_matrix(ends, aggregated)
-    row_of = {response: i for i, response in enumerate(scores.responses)}
-    rows = np.array([row_of[response] for response in matrix.units], dtype=np.int64)
-    groups = scores.clusters * len(scores.systems) + scores.system_codes
-    systems = [scores.systems[code] for code in scores.system_codes[rows]]
-    with np.errstate(invalid="ignore"):
-        mean = (
-            np.array([r.value for r in aggregated])
-            if aggregated
-            else np.nansum(matrix.values, axis=1) / (~np.isnan(matrix.values)).sum(axis=1)
-        )
-    replies = {spec: _orient_upward(scores, spec, column) for spec, column in scores.values.items()}
-    columns = {spec: _group_means(column, groups)[rows] for spec, column in replies.items()}
-    baselines = {
-        name: _group_means(column, groups)[rows] for name, column in _compute_baselines(data, scores.responses).items()
-    }
-    return RatedScores(
-        aspect,
-        list(matrix.units),
-        systems,
-        [str(scores.clusters[row]) for row in rows.tolist()],
-        np.unique(scores.clusters[rows], return_inverse=True)[1].astype(np.int64),
-        mean,
-        matrix,
-        columns,
-        {ORACLE: _mean_by_system(systems, mean), **baselines},
-        len(np.unique(groups)) - len(rows),
-        frozenset(spec for spec, facts in scores.facts.items() if facts.higher_is_better is False),
-        frozenset(spec for spec, facts in scores.facts.items() if facts.higher_is_better is None),
-        aggregated[0].rater.removeprefix(AGGREGATE) if aggregated else None,
-        reachable_with_aggregated(aggregated) if aggregated else None,
-        "dialogue",
-    )
+    return ratings
 
 
 def join_dialogue_ratings(data: Collection, aspect: str) -> list[Rating]:

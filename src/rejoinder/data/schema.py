@@ -7,8 +7,8 @@ make it clear.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 from rejoinder.errors import InputError, brief, nearest
 from rejoinder.types import (
@@ -78,6 +78,15 @@ def from_object(value: Any, place: Place, allow_empty: bool = False) -> Record:
             "(anything else goes under 'meta')"
         )
     return _READERS[kind](value, place, allow_empty)
+
+
+_Kind = TypeVar("_Kind", bound=Record)
+
+
+def from_worker(kind: type[_Kind], values: Iterable[Any]) -> list[_Kind]:
+    """Return the records of one kind in values that ``to_object`` made, for a worker of an engine or by one."""
+    records = (from_object(value, Place("a worker", 0), allow_empty=True) for value in values)
+    return [record for record in records if isinstance(record, kind)]
 
 
 def is_record(value: Any) -> bool:

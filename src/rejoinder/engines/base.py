@@ -27,7 +27,7 @@ class Worker(Protocol):
 
 @dataclass(frozen=True)
 class WorkerSpec:
-    """A kind of worker: ``package.module:Class``, and the arguments of its constructor."""
+    """A kind of worker: ``package.module:name`` of a class or a function that creates it, and its arguments."""
 
     factory: str
     arguments: tuple[Any, ...] = ()

@@ -6,12 +6,13 @@ reads and the version of rejoinder. Incomplete files are ignored. The folder is 
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
 import os
 import shutil
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ from typing import Any
 import orjson
 
 import rejoinder
-from rejoinder.engines.base import Engine, FailureCounts, TaskResult, WorkerSpec
+from rejoinder.engines.base import Engine, FailureCounts, TaskResult, Worker, WorkerSpec
+from rejoinder.engines.local import LocalEngine
 from rejoinder.errors import InputError, RunError, SpecError
 from rejoinder.files import sha256_of_bytes
 from rejoinder.keyed_store import FileStore
@@ -82,13 +84,11 @@ class CachingEngine:
             yield TaskResult(number, result.value)
         yield from yield_cached()
 
-    def value(self, work: WorkerSpec, task: Any, compute: Callable[[Any], Any]) -> Any:
-        """Return the result of one task, cached or computed here."""
-        address = self._address(work, task)
-        if (cached := self._read_result(address)) is None:
-            cached = [compute(task)]
-            self._write_result(address, cached[0])
-        return cached[0]
+    def replace_engine(self, engine: Engine) -> CachingEngine:
+        """Return an engine with the same results, whose other ones another engine computes."""
+        other = copy.copy(self)
+        other._engine = engine
+        return other
 
     def _read_result(self, address: str) -> list[Any] | None:
         """Return a cached result, in a list of one; None if there is none, or it is incomplete."""
@@ -121,6 +121,12 @@ def caching_engine(engine: Engine, out: str | Path | None, files: Iterable[str] 
         shutil.rmtree(folder, ignore_errors=True)
         raise
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def compute_here(engine: Engine, worker: Worker) -> Engine:
+    """Return an engine of one open worker in this process; results that the other engine has cached are used."""
+    local = LocalEngine(open_worker=worker)
+    return engine.replace_engine(local) if isinstance(engine, CachingEngine) else local
 
 
 def _file_stamp(name: str) -> list[Any]:

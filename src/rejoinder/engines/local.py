@@ -30,23 +30,25 @@ _NumberedTask = tuple[int, Any]
 
 @dataclass(frozen=True)
 class LocalEngine:
-    """An engine of ``workers`` processes; 1 means this process."""
+    """An engine of ``workers`` processes; 1 means this process, where a worker that is open already is used."""
 
     workers: int = 1
     name: str = "local"
     counts: FailureCounts = field(default_factory=FailureCounts, compare=False, repr=False)
+    open_worker: Worker | None = field(default=None, compare=False, repr=False)
 
     def compute(self, work: WorkerSpec, tasks: Iterable[Any]) -> Iterator[TaskResult]:
         """Yield the result of every task as it is finished."""
         if self.workers > 1:
             yield from self._in_processes(work, tasks)
             return
-        worker = work.worker()
+        worker = self.open_worker or work.worker()
         try:
             for number, task in enumerate(tasks):
                 yield TaskResult(number, worker.compute(task))
         finally:
-            worker.close()
+            if worker is not self.open_worker:
+                worker.close()
 
     def _in_processes(self, work: WorkerSpec, tasks: Iterable[Any]) -> Iterator[TaskResult]:
         numbered = enumerate(tasks)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from rejoinder.errors import InputError
-from rejoinder.files import sha256_of, sha256_of_bytes
-from rejoinder.models.card import load_card
+from rejoinder.files import sha256_of_bytes
+from rejoinder.models.card import check_card_files, read_model_card
 
 CARD_FILE = "aptness.json"
 TOKENIZER = "tokenizer.json"
@@ -77,23 +75,11 @@ class AptnessCard:
 
 def read_aptness_card(folder: Path) -> AptnessCard:
     """Return the card of a folder."""
-    path = folder / CARD_FILE
-    content = load_card(path, "use a folder with aptness weights")
-    if not isinstance(content, Mapping) or content.get("format") != FORMAT:
-        raise InputError(f"{path}: is not a card of aptness in format {FORMAT}; export the networks again")
-    try:
-        return AptnessCard(
-            **{**content, "marks": SpecialTokens(**content["marks"]), "limits": AptnessLimits(**content["limits"])}
-        )
-    except (KeyError, TypeError):
-        raise InputError(f"{path}: is not a card of aptness (a key is missing or unknown); export it again") from None
+    parts = {"marks": SpecialTokens, "limits": AptnessLimits}
+    return read_model_card(folder / CARD_FILE, AptnessCard, "aptness", "use a folder with aptness weights", parts)
 
 
 def check_aptness_files(folder: Path, card: AptnessCard, *names: str) -> None:
     """Raise if a file does not match the card."""
-    for name in names:
-        if (digest := sha256_of(folder / name)) != card.files.get(name):
-            raise InputError(
-                f"{folder / name}: does not match its card (sha256 {digest[:12]}…); install rejoinder again or, "
-                "if the networks are your own, export them again"
-            )
+    hint = "install rejoinder again or, if the networks are your own, export them again"
+    check_card_files(folder, {name: card.files.get(name, "") for name in names}, hint)

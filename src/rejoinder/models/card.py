@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, is_dataclass, replace
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 import orjson
@@ -22,19 +25,30 @@ _TRANSFORMERS_FILES = (
 )
 
 
-def write_model_card(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a card as indented JSON with sorted keys; the same content gives the same bytes."""
+class Card(Protocol):
+    """A dataclass of what a card says; ``format`` is the one that this version reads."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def format(self) -> int: ...
+
+
+AnyCard = TypeVar("AnyCard", bound=Card)
+
+
+def write_model_card(path: Path, card: Card) -> None:
+    """Write a card as indented JSON with sorted keys; the same card gives the same bytes."""
     option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
-    path.write_bytes(orjson.dumps(content, option=option))
+    # Slicing a named tuple, which orjson does not write, gives a plain one.
+    path.write_bytes(orjson.dumps(asdict(card), default=itemgetter(slice(None)), option=option))
 
 
-def write_small_model(
-    card: Path, tensors: Path, content: Mapping[str, Any], weights: Mapping[str, NDArray[Any]]
-) -> None:
+def write_small_model(path: Path, tensors: Path, card: Card, weights: Mapping[str, NDArray[Any]]) -> None:
     """Write weights in half precision, then the card with their digest; the same model gives the same bytes."""
-    card.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     write_tensors(tensors, {name: array.astype(np.float16) for name, array in weights.items()})
-    write_model_card(card, {**content, "weights": sha256_of(tensors)})
+    write_model_card(path, replace(card, weights=sha256_of(tensors)))
 
 
 def load_card(path: Path, hint: str) -> Any:
@@ -47,12 +61,38 @@ def load_card(path: Path, hint: str) -> Any:
         raise InputError(f"{path}: is not JSON ({error}); {hint}") from None
 
 
-def read_model_card(path: Path, kinds: Collection[str], what: str, hint: str, format: int = 1) -> dict[str, Any]:
-    """Return a card of one of some kinds; raise with a hint where it is missing, damaged or of another format."""
-    content = load_card(path, hint)
-    if not isinstance(content, dict) or content.get("format") != format or content.get("kind") not in kinds:
-        raise InputError(f"{path}: is not the card of {what} in format {format}; {hint}")
-    return content
+def read_model_card(
+    path: Path,
+    card: type[AnyCard],
+    what: str,
+    hint: str,
+    parts: Mapping[str, Callable[..., Any]] = MappingProxyType({}),
+    kinds: Collection[str] = (),
+) -> AnyCard:
+    """Return a card, of one of some kinds; raise with a hint where it is missing, damaged or of another format.
+
+    ``parts`` are what some keys hold: a dataclass, or a function that makes the value from what JSON has.
+    """
+    content, version = load_card(path, hint), card.__dataclass_fields__["format"].default
+    is_ours = isinstance(content, dict) and content.get("format") == version
+    if not is_ours or (kinds and content.get("kind") not in kinds):
+        raise InputError(f"{path}: is not the card of {what} in format {version}; {hint}")
+    try:
+        made = {key: make(**content[key]) if is_dataclass(make) else make(content[key]) for key, make in parts.items()}
+        return card(**{**content, **made})
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise InputError(f"{path}: is not the card of {what} (a key is missing or wrong); {hint}") from None
+
+
+def check_card_files(folder: Path, digests: Mapping[str, str], hint: str) -> None:
+    """Raise with a hint where a file of a folder has another digest than its card says."""
+    for name, expected in digests.items():
+        try:
+            digest = sha256_of(folder / name)
+        except InputError as error:
+            raise InputError(f"{error}; {hint}") from None
+        if digest != expected:
+            raise InputError(f"{folder / name}: does not match its card (sha256 {digest[:12]}…); {hint}")
 
 
 def check_model_files(card: Path, tensors: Path, card_digests: tuple[str, str], vectors: Any, hint: str) -> None:
@@ -63,8 +103,7 @@ def check_model_files(card: Path, tensors: Path, card_digests: tuple[str, str], 
             f"{card}: was trained on different vectors of {vectors.name!r} (digest {features[:12]}, here "
             f"{vectors.digest[:12]}); {hint}"
         )
-    if (digest := sha256_of(tensors)) != weights:
-        raise InputError(f"{tensors}: does not match its card (sha256 {digest[:12]}…, not {weights[:12]}…); {hint}")
+    check_card_files(tensors.parent, {tensors.name: weights}, hint)
 
 
 def join_digests(*parts: object) -> str:

@@ -6,7 +6,6 @@ score on the y axis. The line is the linear regression on the exact ratings.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -39,51 +38,91 @@ class ScatterDrawing(NamedTuple):
     line: RegressionLine | None
 
 
-class LinkTarget(NamedTuple):
-    """The link of a dot, and its description."""
+class Plot(NamedTuple):
+    """The area of a plot with its two axes."""
 
-    address: str
-    about: str
+    along: ChartAxis
+    upward: ChartAxis
+
+    def x(self, value: float) -> float:
+        """Where a value is from the left."""
+        return _LEFT + _WIDTH * self.along.share(value)
+
+    def y(self, value: float) -> float:
+        """Where a value is from the top."""
+        return _TOP + _HEIGHT * (1 - self.upward.share(value))
+
+    def svg(self, kind: str, attributes: str, labels: tuple[str, str], inside: str, about: str = "") -> Markup:
+        """Return the whole drawing: what it is about, grid, what is inside, and names of the axes."""
+        bottom, right, parts = _TOP + _HEIGHT, _LEFT + _WIDTH, []
+        for tick in self.along.ticks:
+            x = self.x(tick)
+            parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{bottom}"/>')
+            parts.append(f'<text class="x" x="{x:.1f}" y="{bottom + 15}">{tick_label(tick)}</text>')
+        for tick in self.upward.ticks:
+            y = self.y(tick)
+            parts.append(f'<line class="grid" x1="{_LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
+            parts.append(f'<text class="y" x="{_LEFT - 6}" y="{y + 4:.1f}">{tick_label(tick)}</text>')
+        across, up = (escape_html(text if len(text) <= 44 else text[:43] + "…") for text in labels)
+        names = f'<text class="name" x="{_LEFT + _WIDTH / 2}" y="{bottom + 34}">{across}</text>'
+        names += f'<text class="name up" x="0" y="12">{up}</text>'
+        return Markup(
+            f'<svg class="{kind}" viewBox="0 0 360 250" {attributes} focusable="false">'
+            f"{about}{''.join(parts)}{inside}{names}</svg>"
+        )
+
+
+class PlacedDots(NamedTuple):
+    """The dots of a scatter: their rows, where they stand in the plot, and the numbers of all rows that have both."""
+
+    plot: Plot
+    rows: list[int]
+    across: list[float]
+    up: list[float]
+    ratings: Values
+    scores: Values
+
+
+def place_dots(ratings: Values, scores: Values, max_dots: int, seed: int) -> PlacedDots | None:
+    """Place the rows that have both a rating and a score, or a sample of very many; None without any.
+
+    Ratings are moved a little sideways, so that equal ones do not hide each other.
+    """
+    rows = np.flatnonzero(np.isfinite(ratings) & np.isfinite(scores))
+    x, y = ratings[rows], scores[rows]
+    along, upward = make_axis(x.tolist()), make_axis(y.tolist())
+    if along is None or upward is None:
+        return None
+    random = np.random.default_rng(seed)
+    sample = np.sort(random.choice(len(rows), max_dots, replace=False)) if len(rows) > max_dots else slice(None)
+    noisy = x[sample] + random.normal(0.0, _jitter_scale(x), len(x[sample]))
+    plot = Plot(_widen_axis(along, noisy), _widen_axis(upward, y))
+    places = list(map(plot.x, noisy.tolist())), list(map(plot.y, y[sample].tolist()))
+    return PlacedDots(plot, rows[sample].tolist(), *places, x, y)
 
 
 def draw_scatter(
-    name: str,
-    ratings: Values,
-    scores: Values,
-    labels: tuple[str, str],
-    seed: int = 0,
-    max_dots: int = MAX_DOTS,
-    targets: Sequence[LinkTarget] | None = None,
+    name: str, ratings: Values, scores: Values, labels: tuple[str, str], seed: int = 0, max_dots: int = MAX_DOTS
 ) -> ScatterDrawing | None:
     """Draw the replies that have both a rating and a score; None where there is nothing that can be drawn.
 
-    ``name`` is an id that is unique on the page, ``labels`` are those of the two axes, ``targets`` (one per reply) turn
-    the dots into links.
+    ``name`` is an id that is unique on the page, ``labels`` are those of the two axes.
     """
-    known = np.isfinite(ratings) & np.isfinite(scores)
-    x, y = ratings[known], scores[known]
-    random = np.random.default_rng(seed)
-    sample = np.sort(random.choice(len(x), max_dots, replace=False)) if len(x) > max_dots else np.arange(len(x))
-    noisy = x[sample] + random.normal(0.0, _jitter_scale(x), len(sample))
-    x_axis, y_axis = make_axis(x.tolist()), make_axis(y.tolist())
-    if x_axis is None or y_axis is None:
+    placed = place_dots(ratings, scores, max_dots, seed)
+    if placed is None:
         return None
-    x_axis, y_axis = _widen_axis(x_axis, noisy), _widen_axis(y_axis, y)
-    line = fit_line(x, y)
-    across, up = _x_positions(x_axis, noisy.tolist()), _y_positions(y_axis, y[sample].tolist())
-    places = np.flatnonzero(known)[sample].tolist()
-    dots = _draw_dots(across, up) if targets is None else _draw_links(across, up, [targets[i] for i in places])
-    parts = [_draw_grid(x_axis, y_axis), f'<g class="dots{" few" if len(sample) <= _FEW else ""}">{dots}</g>']
+    n, drawn, x = len(placed.ratings), len(placed.rows), placed.ratings
+    line = fit_line(x, placed.scores)
+    dots = _draw_dots(placed.across, placed.up)
+    inside = f'<g class="dots{" few" if drawn <= _FEW else ""}">{dots}</g>'
     if line is not None:
-        parts.append(_draw_line(line, (float(x.min()), float(x.max())), x_axis, y_axis))
-    description = f"{len(x):,} replies" + (f", slope {line.slope:.3g}" if line else "")
-    head = (
-        f'<svg class="scatter" viewBox="0 0 360 250" role="{"img" if targets is None else "group"}" '
-        f'aria-labelledby="{name}-t {name}-d" focusable="false">'
+        inside += _draw_line(line, (float(x.min()), float(x.max())), placed.plot)
+    about = (
         f'<title id="{name}-t">{escape_html(labels[1])} against {escape_html(labels[0])}</title>'
-        f'<desc id="{name}-d">{description}</desc>'
+        f'<desc id="{name}-d">{n:,} replies{f", slope {line.slope:.3g}" if line else ""}</desc>'
     )
-    return ScatterDrawing(Markup(f"{head}{''.join(parts)}{_draw_labels(labels)}</svg>"), len(x), len(sample), line)
+    svg = placed.plot.svg("scatter", f'role="img" aria-labelledby="{name}-t {name}-d"', labels, inside, about)
+    return ScatterDrawing(svg, n, drawn, line)
 
 
 def fit_line(x: Values, y: Values) -> RegressionLine | None:
@@ -109,14 +148,6 @@ def _widen_axis(axis: ChartAxis, values: Values) -> ChartAxis:
     )
 
 
-def _x_positions(along: ChartAxis, values: Iterable[float]) -> list[float]:
-    return [_LEFT + _WIDTH * along.share(value) for value in values]
-
-
-def _y_positions(upward: ChartAxis, values: Iterable[float]) -> list[float]:
-    return [_TOP + _HEIGHT * (1 - upward.share(value)) for value in values]
-
-
 def _draw_dots(across: list[float], up: list[float]) -> str:
     """Zero-length lines with round ends: the shortest way to write many dots."""
     places = [f"M{x:.1f} {y:.1f}h0" for x, y in zip(across, up, strict=True)]
@@ -124,35 +155,6 @@ def _draw_dots(across: list[float], up: list[float]) -> str:
     return "".join(f'<path d="{layer}"/>' for layer in layers if layer)
 
 
-def _draw_links(across: list[float], up: list[float], targets: Sequence[LinkTarget]) -> str:
-    """Dots that can be clicked; the keyboard skips them, because the page has a list next to them."""
-    return "".join(
-        f'<a href="{escape_html(to.address)}" tabindex="-1" aria-label="{escape_html(to.about)}">'
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4"><title>{escape_html(to.about)}</title></circle></a>'
-        for x, y, to in zip(across, up, targets, strict=True)
-    )
-
-
-def _draw_line(line: RegressionLine, ends: tuple[float, float], along: ChartAxis, upward: ChartAxis) -> str:
-    (x1, x2), (y1, y2) = _x_positions(along, ends), _y_positions(upward, [line.start + line.slope * x for x in ends])
+def _draw_line(line: RegressionLine, ends: tuple[float, float], plot: Plot) -> str:
+    (x1, x2), (y1, y2) = map(plot.x, ends), (plot.y(line.start + line.slope * x) for x in ends)
     return f'<line class="regression" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
-
-
-def _draw_grid(along: ChartAxis, upward: ChartAxis) -> str:
-    bottom, right = _TOP + _HEIGHT, _LEFT + _WIDTH
-    parts = []
-    for tick, x in zip(along.ticks, _x_positions(along, along.ticks), strict=True):
-        parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{bottom}"/>')
-        parts.append(f'<text class="x" x="{x:.1f}" y="{bottom + 15}">{tick_label(tick)}</text>')
-    for tick, y in zip(upward.ticks, _y_positions(upward, upward.ticks), strict=True):
-        parts.append(f'<line class="grid" x1="{_LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(f'<text class="y" x="{_LEFT - 6}" y="{y + 4:.1f}">{tick_label(tick)}</text>')
-    return "".join(parts)
-
-
-def _draw_labels(labels: tuple[str, str]) -> str:
-    across, up = (escape_html(text if len(text) <= 44 else text[:43] + "…") for text in labels)
-    return (
-        f'<text class="name" x="{_LEFT + _WIDTH / 2}" y="{_TOP + _HEIGHT + 34}">{across}</text>'
-        f'<text class="name up" x="0" y="12">{up}</text>'
-    )

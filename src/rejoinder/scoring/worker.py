@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rejoinder.data.objects import to_object
-from rejoinder.data.schema import Place, from_object
+from rejoinder.data.schema import from_worker
 from rejoinder.engines.base import Engine, WorkerSpec, order_results
 from rejoinder.engines.caching import CachingEngine
 from rejoinder.metric import Metric, SetMetric, check_shareable, parse, signature
@@ -19,7 +19,6 @@ from rejoinder.scoring.result import Values
 from rejoinder.types import Item, Pair, Response
 
 _PAIRS_AT_ONCE = 512
-_PLACE = Place("pairs", 0)
 
 
 class PairWorker:
@@ -32,13 +31,12 @@ class PairWorker:
 
     def compute(self, task: Sequence[Any]) -> list[float | None]:
         """Return the scores of items with their responses; None where there is none."""
-        pairs = []
-        for item, responses in task:
-            parsed_item = from_object(item, _PLACE, True)
-            for response in responses:
-                parsed_response = from_object(response, _PLACE, True)
-                if isinstance(parsed_item, Item) and isinstance(parsed_response, Response):
-                    pairs.append(Pair(parsed_item, parsed_response))
+        pairs = [
+            Pair(item, response)
+            for value, responses in task
+            for item in from_worker(Item, [value])
+            for response in from_worker(Response, responses)
+        ]
         return [None if math.isnan(value) else float(value) for value in score_pairs(self._metric, pairs)]
 
     def close(self) -> None:

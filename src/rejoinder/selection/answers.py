@@ -24,7 +24,7 @@ import numpy as np
 import orjson
 
 from rejoinder.data.objects import to_object
-from rejoinder.data.schema import Place, from_object
+from rejoinder.data.schema import from_worker
 from rejoinder.engines import request_counts
 from rejoinder.engines.base import Engine, WorkerSpec, order_results
 from rejoinder.errors import InputError, RejoinderError, RunError, brief
@@ -91,9 +91,6 @@ def _check_scores(system: System, question: Question, line: Sequence[float]) -> 
     return tuple(round(score, system.decimals) if math.isfinite(score) else score for score in numbers)
 
 
-_PLACE = Place("questions", 0)
-
-
 class SystemWorker:
     """A system by its spec."""
 
@@ -102,10 +99,9 @@ class SystemWorker:
 
     def compute(self, task: Sequence[Any]) -> list[Any]:
         """Return the scores of some questions, as text because JSON has no NaN or infinity, and the failed requests."""
-        questions = [record for record in (from_object(one, _PLACE) for one in task) if isinstance(record, Question)]
         report: dict[str, Any] = {}
         with request_counts.fill_request_report(report):
-            lines = score_questions(self._system, questions)
+            lines = score_questions(self._system, from_worker(Question, task))
         return [[[repr(score) for score in line] for line in lines], report]
 
     def close(self) -> None:

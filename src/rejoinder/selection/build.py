@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import islice
 from typing import Any
 
 from rejoinder.errors import InputError
-from rejoinder.metric import Metric, parse, parse_stored
 from rejoinder.seeded import stable_shuffle
 from rejoinder.selection.acceptability import Acceptability
-from rejoinder.selection.acceptability_file import load_acceptability
 from rejoinder.selection.acceptability_rules import HumanScores
 from rejoinder.selection.assembly import QuestionAssembler
 from rejoinder.selection.card import make_selection_card
@@ -24,13 +21,11 @@ from rejoinder.selection.human_scores import attach_human_scores, get_human_scor
 from rejoinder.selection.inputs import Files, open_build_inputs
 from rejoinder.selection.leakage import TrainingTexts
 from rejoinder.selection.model_pass import Progress, attach_acceptability
-from rejoinder.selection.pools import PoolSearch, open_pool_search
+from rejoinder.selection.pools import open_pool_search
 from rejoinder.selection.settings import SelectionSettings
-from rejoinder.selection.worker import PoolEngine
+from rejoinder.selection.worker import PoolEngine, PoolWorker, parse_judge, resolve_judge, split_names
 from rejoinder.sources import Corpus
 from rejoinder.types import Dialogue, Item, Question, Record
-
-_BATCH_SIZE = 256  # pools that are found and judged together
 
 
 @dataclass(frozen=True)
@@ -83,8 +78,8 @@ def build(
     5
     """
     search = _open_search(dialogues, repository, settings, training, acceptability, inputs, progress, pool_engine)
-    items = search.source.items
-    assembler = QuestionAssembler(search.settings, by_people=False, acceptability=search.acceptability)
+    items = search.worker.search.items
+    assembler = QuestionAssembler(search.settings, by_people=False, acceptability=search.worker.acceptability)
     pools: list[Question] = []
     by_pool: dict[str, list[Question]] = {}
     wanted, n = search.settings.questions or 2 * len(items), 0
@@ -95,7 +90,7 @@ def build(
         if n == wanted:
             break
     questions = [question for item in items for question in by_pool.get(item.id, ())]
-    return _finish_test_set(questions, pools, assembler, search.source.facts, search.inputs)
+    return _finish_test_set(questions, pools, assembler, search.worker.search.facts, search.inputs)
 
 
 def find_pools(
@@ -129,11 +124,11 @@ def find_pools(
     5
     """
     search = _open_search(dialogues, repository, settings, training, acceptability, inputs, progress, pool_engine)
-    items = search.source.items
+    items = search.worker.search.items
     wanted = search.settings.questions or len(items)
     by_id = {pool.id: pool for pool in islice(search.pools(wanted), wanted)}
     in_order = tuple(by_id[item.id] for item in items if item.id in by_id)
-    return PoolSet(in_order, {**search.source.facts, "inputs": search.inputs})
+    return PoolSet(in_order, {**search.worker.search.facts, "inputs": search.inputs})
 
 
 def make_questions(
@@ -158,9 +153,9 @@ def make_questions(
     settings = settings or SelectionSettings()
     scored = attach_human_scores(pools.questions, scores) if scores is not None else list(pools.questions)
     by_people = any(get_human_scores(candidate) for pool in scored for candidate in pool.candidates)
-    acceptability = _resolve_judge(settings, acceptability)
+    acceptability = resolve_judge(settings, acceptability)
     if acceptability is not None:
-        scored = attach_acceptability(scored, _parse_judge(settings, acceptability), acceptability)
+        scored = attach_acceptability(scored, parse_judge(settings, acceptability), acceptability)
     assembler = QuestionAssembler(settings, by_people, acceptability)
     questions = [question for pool in scored for question in assembler.questions(pool)][: settings.questions]
     return _finish_test_set(questions, scored, assembler, pools.facts, pools.facts.get("inputs", ()))
@@ -168,18 +163,17 @@ def make_questions(
 
 @dataclass(frozen=True, eq=False)
 class _JudgedSearch:
-    """A search for pools and the judge of its candidates: what ``build`` and ``find_pools`` share."""
+    """A search for pools by this process or an engine: what ``build`` and ``find_pools`` share."""
 
     settings: SelectionSettings
-    source: PoolSearch
-    acceptability: Acceptability | None
+    worker: PoolWorker
     inputs: Sequence[Mapping[str, Any]]
     progress: Progress | None
     pool_engine: PoolEngine | None
 
     def pools(self, wanted: int) -> Iterator[Question]:
         """Yield the pools one by one, in a random order set by the seed if not all are wanted."""
-        ids = [item.id for item in self.source.items]
+        ids = [item.id for item in self.worker.search.items]
         order = stable_shuffle(ids, self.settings.seed, "questions") if wanted < len(ids) else ids
         done = 0
         for pools in self._pool_batches(order):
@@ -189,26 +183,9 @@ class _JudgedSearch:
             yield from pools
 
     def _pool_batches(self, order: Sequence[str]) -> Iterator[list[Question]]:
-        if self.pool_engine is not None and self.pool_engine.engine.workers > 1:
-            yield from self.pool_engine.pools(self.settings, order)
-            return
-        for start in range(0, len(order), _BATCH_SIZE):
-            names = order[start : start + _BATCH_SIZE]
-            if self.pool_engine is None:
-                yield self._find(names)
-            else:
-                yield self.pool_engine.find_unless_cached(self.settings, names, self._find)
-
-    @cached_property
-    def _items(self) -> dict[str, Item]:
-        return {item.id: item for item in self.source.items}
-
-    def _find(self, names: Sequence[str]) -> list[Question]:
-        """Find and judge the pools of some items in this process."""
-        pools = self.source.finder.pools([self._items[name] for name in names])
-        if self.acceptability is not None and not self.settings.random:
-            pools = attach_acceptability(pools, _parse_judge(self.settings, self.acceptability), self.acceptability)
-        return pools
+        if self.pool_engine is None:
+            return map(self.worker.find, split_names(order))
+        return self.pool_engine.find(self.worker, self.settings, order)
 
 
 def _open_search(
@@ -222,23 +199,10 @@ def _open_search(
     pool_engine: PoolEngine | None,
 ) -> _JudgedSearch:
     settings = settings or SelectionSettings()
-    acceptability = _resolve_judge(settings, acceptability)
+    acceptability = resolve_judge(settings, acceptability)
     records = open_build_inputs(dialogues, repository, training, inputs)
     source = open_pool_search(records.contexts, records.repository, settings, records.training)
-    return _JudgedSearch(settings, source, acceptability, records.facts, progress, pool_engine)
-
-
-def _resolve_judge(settings: SelectionSettings, acceptability: Acceptability | None) -> Acceptability | None:
-    """Return the measurements of the settings' judge; None if there is no judge."""
-    if settings.judge is None or settings.random:
-        return None
-    return acceptability if acceptability is not None else load_acceptability(parse(settings.judge))
-
-
-def _parse_judge(settings: SelectionSettings, acceptability: Acceptability) -> Metric:
-    """Return the judge of the measurements, which may have been read from a file: only a typed one may be a file."""
-    typed = settings.judge is not None and str(parse(settings.judge)) == acceptability.metric
-    return parse(acceptability.metric) if typed else parse_stored(acceptability.metric)
+    return _JudgedSearch(settings, PoolWorker(source, settings, acceptability), records.facts, progress, pool_engine)
 
 
 def _finish_test_set(

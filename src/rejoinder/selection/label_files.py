@@ -20,6 +20,7 @@ from rejoinder.data.writer import write
 from rejoinder.errors import InputError, brief
 from rejoinder.escape import unescape_cell
 from rejoinder.files import atomic_write
+from rejoinder.scoring.texts import format_context
 from rejoinder.selection.label_rules import suggest_labels
 from rejoinder.selection.labels import (
     LABELS,
@@ -99,7 +100,7 @@ def make_label_sheet(questions: Iterable[Question]) -> bytes:
 
 
 def _list_rows(question: Question) -> Iterator[tuple[str, ...]]:
-    context = "\n".join(f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text for turn in question.context)
+    context = format_context(question.context)
     truth = question.candidates[min(find_right_candidates(question))].text
     for place in find_false_places(question):
         candidate = question.candidates[place]

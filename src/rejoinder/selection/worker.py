@@ -3,24 +3,78 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rejoinder.data.objects import to_object
-from rejoinder.data.schema import Place, from_object
+from rejoinder.data.schema import from_worker
 from rejoinder.engines.base import Engine, WorkerSpec, order_results
-from rejoinder.engines.caching import CachingEngine
-from rejoinder.metric import parse
+from rejoinder.engines.caching import compute_here
+from rejoinder.metric import Metric, parse, parse_stored
 from rejoinder.selection import inputs as files
+from rejoinder.selection.acceptability import Acceptability
 from rejoinder.selection.acceptability_file import SHIPPED, load_acceptability
 from rejoinder.selection.model_pass import attach_acceptability
-from rejoinder.selection.pools import open_pool_search
+from rejoinder.selection.pools import PoolSearch, open_pool_search
 from rejoinder.selection.settings import SelectionSettings
 from rejoinder.types import Question
 
-_BATCH_SIZE = 64
-_PLACE = Place("pools", 0)
+_BATCH_SIZE = 256  # pools that this process finds and judges together
+_TASK_SIZE = 64  # those of a task of several workers
+
+
+class PoolWorker:
+    """An open search for pools, and the measurements of the judge of their candidates, if there is one."""
+
+    def __init__(self, search: PoolSearch, settings: SelectionSettings, acceptability: Acceptability | None) -> None:
+        self.search, self.acceptability = search, acceptability
+        self._settings = settings
+        self._items = {item.id: item for item in search.items}
+
+    def find(self, names: Sequence[str]) -> list[Question]:
+        """Find and judge the pools of the items with these ids."""
+        pools = self.search.finder.pools([self._items[name] for name in names])
+        if self.acceptability is None:
+            return pools
+        return attach_acceptability(pools, parse_judge(self._settings, self.acceptability), self.acceptability)
+
+    def compute(self, task: Sequence[str]) -> list[Any]:
+        """Return the pools of some items as JSON objects."""
+        return [to_object(pool) for pool in self.find(task)]
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+
+def open_pool_worker(
+    dialogues: Sequence[str],
+    repository: Sequence[str],
+    training: Sequence[str],
+    acceptability: str | None,
+    values: Mapping[str, Any],
+) -> PoolWorker:
+    """Open the files of a ``PoolEngine`` in a process of its engine."""
+    settings = SelectionSettings(**{**values, "sources": tuple(values["sources"])})
+    file_lists = [[files.BuildInput.parse(one) for one in part] for part in (dialogues, repository, training)]
+    records = files.read_context_records(file_lists[0]), files.read_repository(file_lists[1])
+    search = open_pool_search(*records, settings, files.read_training_records(file_lists[2]))
+    return PoolWorker(search, settings, resolve_judge(settings, path=acceptability))
+
+
+def resolve_judge(
+    settings: SelectionSettings, acceptability: Acceptability | None = None, path: str | None = None
+) -> Acceptability | None:
+    """Return the measurements of the settings' judge, by default those of a file; None if there is no judge."""
+    if settings.judge is None or settings.random:
+        return None
+    return acceptability if acceptability is not None else load_acceptability(parse(settings.judge), path or SHIPPED)
+
+
+def parse_judge(settings: SelectionSettings, acceptability: Acceptability) -> Metric:
+    """Return the judge of the measurements, which may have been read from a file: only a typed one may be a file."""
+    typed = settings.judge is not None and str(parse(settings.judge)) == acceptability.metric
+    return parse(acceptability.metric) if typed else parse_stored(acceptability.metric)
 
 
 @dataclass(frozen=True)
@@ -33,65 +87,18 @@ class PoolEngine:
     training: tuple[str, ...] = ()
     acceptability: str | None = None
 
-    def pools(self, settings: SelectionSettings, names: Sequence[str]) -> Iterator[list[Question]]:
-        """Yield the pools of the items with these ids, in order, in batches."""
-        tasks = (list(names[start : start + _BATCH_SIZE]) for start in range(0, len(names), _BATCH_SIZE))
-        for objects in order_results(self.engine.compute(self._worker_spec(settings), tasks)):
-            yield _read_questions(objects)
-
-    def find_unless_cached(
-        self, settings: SelectionSettings, names: Sequence[str], find: Callable[[Sequence[str]], list[Question]]
-    ) -> list[Question]:
-        """Return the pools of some items, found in this process unless the engine has them in its cache."""
-        if not isinstance(self.engine, CachingEngine):
-            return find(names)
-
-        def objects(task: Sequence[str]) -> list[Any]:
-            return [to_object(pool) for pool in find(task)]
-
-        return _read_questions(self.engine.value(self._worker_spec(settings), list(names), objects))
-
-    def _worker_spec(self, settings: SelectionSettings) -> WorkerSpec:
+    def find(self, worker: PoolWorker, settings: SelectionSettings, names: Sequence[str]) -> Iterator[list[Question]]:
+        """Yield the pools of items in batches, in order; an engine of one worker uses the open one of this process."""
+        shared = self.engine.workers > 1
+        engine = self.engine if shared else compute_here(self.engine, worker)
         file_lists = [list(part) for part in (self.dialogues, self.repository, self.training)]
         arguments = (*file_lists, self.acceptability, dataclasses.asdict(settings))
-        return WorkerSpec(
-            "rejoinder.selection.worker:PoolWorker",
-            arguments,
-        )
+        work = WorkerSpec("rejoinder.selection.worker:open_pool_worker", arguments)
+        tasks = split_names(names, _TASK_SIZE if shared else _BATCH_SIZE)
+        for objects in order_results(engine.compute(work, tasks)):
+            yield from_worker(Question, objects)
 
 
-def _read_questions(objects: Sequence[Any]) -> list[Question]:
-    return [record for record in (from_object(one, _PLACE) for one in objects) if isinstance(record, Question)]
-
-
-class PoolWorker:
-    """An opened repository with its sources, and the judge."""
-
-    def __init__(
-        self,
-        dialogues: Sequence[str],
-        repository: Sequence[str],
-        training: Sequence[str],
-        acceptability: str | None,
-        settings: Mapping[str, Any],
-    ) -> None:
-        self._settings = SelectionSettings(**{**settings, "sources": tuple(settings["sources"])})
-        file_lists = [[files.BuildInput.parse(one) for one in part] for part in (dialogues, repository, training)]
-        records = files.read_context_records(file_lists[0]), files.read_repository(file_lists[1])
-        search = open_pool_search(*records, self._settings, files.read_training_records(file_lists[2]))
-        self._items = {item.id: item for item in search.items}
-        self._finder = search.finder
-        has_judge = self._settings.judge is not None and not self._settings.random
-        self._acceptability = (
-            load_acceptability(parse(str(self._settings.judge)), acceptability or SHIPPED) if has_judge else None
-        )
-
-    def compute(self, task: Sequence[str]) -> list[Any]:
-        """Return the pools of some items, judged if there is a judge."""
-        pools = self._finder.pools([self._items[name] for name in task])
-        if self._acceptability is not None:
-            pools = attach_acceptability(pools, parse(self._acceptability.metric), self._acceptability)
-        return [to_object(pool) for pool in pools]
-
-    def close(self) -> None:
-        """Nothing to release."""
+def split_names(names: Sequence[str], size: int = _BATCH_SIZE) -> Iterator[list[str]]:
+    """Yield the names in batches."""
+    return (list(names[start : start + size]) for start in range(0, len(names), size))

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from rejoinder.cli._options import folder_output_option
+from rejoinder.cli._options import folder_output_option, settings_options
 from rejoinder.data.questions import INPUTS, WHOLE
+from rejoinder.models.ranker.settings import EMBEDDED, StatementReadingRule
+from rejoinder_lab.training.recipes import RankerRecipe
 
 if TYPE_CHECKING:
     from rejoinder.models.speaker.network import Kind
-    from rejoinder_lab.training.recipes import RankerRecipe
 
 
 @dataclass(frozen=True)
@@ -157,21 +158,13 @@ def _is_file(name: str) -> bool:
 
 @dataclass(frozen=True)
 class RankerOptions:
-    """The options of a ranker's training."""
+    """The options of a ranker's training besides the fields of its recipe."""
 
     output: Path
     train: tuple[str, ...]
     valid: tuple[str, ...]
-    kind: Literal["situated", "cross"]
     input_name: str
-    encoder: str
-    layers: int | None
-    epochs: int
-    batch: int
     rate: float | None
-    margin: float
-    negatives: int
-    goal: float
     most: int
     likeness: float
     all_candidates: bool
@@ -188,28 +181,17 @@ class RankerOptions:
 @click.option("--train", "train", multiple=True, metavar="FILE", help="Questions with graded "
               "candidates; may be repeated [dataset:sugar/0/train].")  # fmt: skip
 @click.option("--valid", "valid", multiple=True, metavar="FILE", help="Held-out questions [dataset:sugar/0/dev].")
-@click.option("--kind", type=click.Choice(["situated", "cross"]), default="situated", show_default=True,
-              help="situated reads the few statements that matter, cross reads every statement.")  # fmt: skip
+@settings_options(RankerRecipe, "kind")
 @click.option("--input", "input_name", type=click.Choice(INPUTS), default="u+S", show_default=True,
               help="The input of a cross ranker.")  # fmt: skip
-@click.option("--encoder", default="embedded", show_default=True, metavar="NAME",
-              help="The network that reads candidates: the embedded one, or hf:NAME (such as hf:mpnet).")  # fmt: skip
-@click.option("--layers", type=click.IntRange(min=1), metavar="N",
-              help="Read with the first N layers of the embedded network only: a smaller, faster ranker.")  # fmt: skip
-@click.option("--epochs", type=click.IntRange(min=1), default=8, show_default=True)
-@click.option("--batch", type=click.IntRange(min=1), default=32, show_default=True, help="Questions per step.")
+@settings_options(RankerRecipe, "encoder", "layers", "epochs", "batch")
 @click.option(
     "--rate", type=click.FloatRange(min=0, min_open=True), help="The learning rate [1e-4 for embedded, else 5e-5]."
 )
-@click.option("--margin", type=click.FloatRange(min=0, min_open=True), default=1.0, show_default=True)
-@click.option("--negatives", type=click.IntRange(min=0), default=2, show_default=True,
-              help="Replies to other requests per question, as bad candidates.")  # fmt: skip
-@click.option("--goal", type=click.FloatRange(0, 1), default=0.0, show_default=True,
-              help="The share of questions that ask by the goal instead of the request.")  # fmt: skip
+@settings_options(RankerRecipe, "margin", "negatives", "goal")
 @click.option("--read", "most", type=click.IntRange(min=1), default=3, show_default=True,
               help="Statements to read per candidate, if a situation has more than eight.")  # fmt: skip
-@click.option("--likeness", type=click.FloatRange(min=0), default=4.0, show_default=True,
-              help="How much words shared with the candidate favour a statement, in log-odds.")  # fmt: skip
+@settings_options(StatementReadingRule, "likeness")
 @click.option("--all-candidates", is_flag=True,
               help="Also train on candidates that are references of questions in other splits.")  # fmt: skip
 @click.option("--no-distractors", is_flag=True, help="Do not add statements of other questions.")
@@ -226,20 +208,21 @@ def ranker(**options: Any) -> None:
     Without --train, on the training split of SUGAR's first fold. The epoch with the best nDCG@3 on the held-out
     questions is kept. Use the result as rejoinder rank FILE --ranker "ranker(folder='FOLDER')".
     """
-    _train_ranker(RankerOptions(**options))
+    chosen = {one.name: options.pop(one.name) for one in fields(RankerRecipe) if "help" in one.metadata}
+    _train_ranker(chosen, RankerOptions(**options))
 
 
-def _train_ranker(options: RankerOptions) -> None:
+def _train_ranker(chosen: Mapping[str, Any], options: RankerOptions) -> None:
     from rejoinder.errors import InputError
     from rejoinder_lab.training.train import train
 
-    if options.kind == "situated" and options.input_name != WHOLE:
+    if chosen["kind"] == "situated" and options.input_name != WHOLE:
         raise InputError("--input is for a cross ranker, since a situated one reads several inputs; leave it out")
     train(
         "ranker",
         options.train,
         options.output,
-        recipe=_ranker_recipe(options),
+        recipe=_ranker_recipe(chosen, options),
         valid=options.valid,
         device=options.device,
         log=print_line,
@@ -250,21 +233,11 @@ def _train_ranker(options: RankerOptions) -> None:
     print_line(f"{folder}: written; use it: rejoinder rank FILE --ranker \"ranker(folder='{folder}')\"")
 
 
-def _ranker_recipe(options: RankerOptions) -> RankerRecipe:
-    from rejoinder.models.ranker.card import EMBEDDED, StatementReadingRule
-    from rejoinder_lab.training.recipes import RankerRecipe
-
+def _ranker_recipe(chosen: Mapping[str, Any], options: RankerOptions) -> RankerRecipe:
     return RankerRecipe(
-        kind=options.kind,
+        **chosen,
         input=options.input_name,
-        encoder=options.encoder,
-        layers=options.layers,
-        epochs=options.epochs,
-        batch=options.batch,
-        rate=options.rate or (1e-4 if options.encoder == EMBEDDED else 5e-5),
-        margin=options.margin,
-        negatives=options.negatives,
-        goal=options.goal,
+        rate=options.rate or (1e-4 if chosen["encoder"] == EMBEDDED else 5e-5),
         own=not options.all_candidates,
         distractors=not options.no_distractors,
         mined=options.mined_steps if options.knowledge else 0,

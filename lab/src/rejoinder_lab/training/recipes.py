@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from rejoinder.data.questions import WHOLE
-from rejoinder.models.ranker.card import EMBEDDED, RankerKind, StatementReadingRule
-from rejoinder.models.ranker.rows import RankerLimits
-from rejoinder_lab.models.generator.shape import GeneratorShape
-from rejoinder_lab.models.generator.text import GeneratorLimits
+from rejoinder.models.ranker.settings import EMBEDDED, RankerKind, RankerLimits, StatementReadingRule
+from rejoinder_lab.models.generator.shape import GeneratorLimits, GeneratorShape
 
 
 @dataclass(frozen=True)
@@ -249,26 +247,37 @@ class GeneratorRecipe:
     held_out: int = 4_000  # examples of it
 
 
+_KIND = "situated reads the few statements that matter, cross reads every statement."
+_ENCODER = "The network that reads candidates: the embedded one, or hf:NAME (such as hf:mpnet)."
+_LAYERS = "Read with the first N layers of the embedded network only: a smaller, faster ranker."
+_NEGATIVES = "Replies to other requests per question, as bad candidates."
+_GOAL = "The share of questions that ask by the goal instead of the request."
+
+
 @dataclass(frozen=True)
 class RankerRecipe:
-    """SUGAR's settings (section 4.2), with a rate that suits small encoders."""
+    """SUGAR's settings (section 4.2), with a rate that suits small encoders.
 
-    kind: RankerKind = "situated"
+    ``rejoinder train ranker`` takes options from the fields with a help text.
+    """
+
+    kind: RankerKind = field(default="situated", metadata={"help": _KIND})
     input: str = WHOLE  # the input of a plain cross-encoder; a situated one reads several
-    encoder: str = EMBEDDED
+    encoder: str = field(default=EMBEDDED, metadata={"help": _ENCODER, "metavar": "NAME"})
     seed: int = 0
-    epochs: int = 8  # the fourth to the seventh are best on held-out questions
-    batch: int = 32  # questions
+    # The fourth to the seventh epoch are best on held-out questions.
+    epochs: int = field(default=8, metadata={"help": "Passes over the questions.", "least": 1})
+    batch: int = field(default=32, metadata={"help": "Questions per step.", "least": 1})
     rate: float = 1e-4
     head_rate: float = 5e-4
-    margin: float = 1.0
+    margin: float = field(default=1.0, metadata={"help": "How far a good candidate is to be ahead.", "above": 0})
     decay: float = 0.05
     norm: float = 5.0  # the largest norm of the gradient
     warm_up: float = 0.05
     own: bool = True  # leave out candidates that were written for questions outside the training split
     distractors: bool = True  # a situated ranker also reads situations with more distractors than they have
-    negatives: int = 2  # replies to other requests of the training split, per question and epoch, as bad ones
-    goal: float = 0.0  # share of the questions that are asked by their goal instead of the request
+    negatives: int = field(default=2, metadata={"help": _NEGATIVES, "least": 0})  # new ones in each epoch
+    goal: float = field(default=0.0, metadata={"help": _GOAL, "least": 0, "most": 1})
     mined: int = 0  # steps on pairs mined from common sense, before everything else
     mined_rate: float = 5e-5
     chooser_epochs: int = 4
@@ -277,4 +286,4 @@ class RankerRecipe:
     inner: int = 2  # folds: statements of a training question are chosen by a chooser that has not seen it
     choice: StatementReadingRule = field(default_factory=StatementReadingRule)
     limits: RankerLimits = field(default_factory=RankerLimits)
-    layers: int | None = None  # of the embedded encoder, the first ones; None: all
+    layers: int | None = field(default=None, metadata={"help": _LAYERS, "metavar": "N", "least": 1})

@@ -11,7 +11,7 @@ from rejoinder.data.inputs import DEFAULT_CORPORA, PERMISSIVE_CORPORA, Input, re
 from rejoinder.data.inputs.seeds import read_seeds
 from rejoinder.data.knowledge import find_knowledge_files, read_triples
 from rejoinder.errors import InputError
-from rejoinder.models.ranker.card import EMBEDDED
+from rejoinder.models.ranker.settings import EMBEDDED
 from rejoinder.models.speaker.network import Kind
 from rejoinder.types import Question
 from rejoinder_lab.models.generator.shape import GeneratorShape

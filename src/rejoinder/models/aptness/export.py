@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +78,7 @@ def export_pair(
         limits=limits,
         about=dict(card),
     )
-    write_model_card(target / cards.CARD_FILE, asdict(new_card))
+    write_model_card(target / cards.CARD_FILE, new_card)
     return new_card
 
 

@@ -8,15 +8,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from rejoinder.errors import InputError, MissingExtraError, SpecError
+from rejoinder.errors import InputError, SpecError
 from rejoinder.models.batching import split_into_batches
 from rejoinder.models.card import folder_digest
 from rejoinder.models.catalog.entries import MODELS
 from rejoinder.models.catalog.manifest import require_model
-from rejoinder.models.device import count_threads, silence_transformers
+from rejoinder.models.device import count_threads
 from rejoinder.models.language_model import lora_folder
 from rejoinder.models.language_model.lora_folder import LoraCard
 from rejoinder.models.language_model.model import LanguageModel
+from rejoinder.models.text_model import load_text_model
 from rejoinder.models.weight_sets import WEIGHTS
 
 CARD_FILE = "comet.json"
@@ -170,23 +171,8 @@ def load_sequence_comet(name: str = "comet") -> SequenceComet:
     folder = require_model(name) if name in MODELS else Path(name)
     if not (folder / "config.json").is_file():
         raise SpecError(f"no sequence model and no folder with a config.json is called {name!r}")
-    try:
-        import torch
-        from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-    except ImportError as error:
-        raise MissingExtraError(error.name or "torch", "torch", "COMET") from None
-    local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    network_class: Any = AutoModelForSeq2SeqLM
-    with silence_transformers():
-        try:
-            network, loading_info = network_class.from_pretrained(
-                folder, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **local
-            )
-            tokenizer = AutoTokenizer.from_pretrained(folder, **local)
-        except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
-            reason = " ".join(str(error).split())
-            raise InputError(f"{folder}: cannot be opened as a sequence model ({reason})") from None
-    if missing := sorted(loading_info["missing_keys"]):
-        raise InputError(f"{folder}: lacks weights ({len(missing)}, such as {missing[0]}); get the model again")
+    network, tokenizer = load_text_model(folder, "AutoModelForSeq2SeqLM", "a sequence model")
+    import torch
+
     torch.set_num_threads(count_threads())
-    return SequenceComet(network.requires_grad_(False).eval(), tokenizer, folder_digest(folder))
+    return SequenceComet(network, tokenizer, folder_digest(folder))

@@ -10,7 +10,7 @@ import orjson
 
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of
-from rejoinder.models.card import join_digests
+from rejoinder.models.card import check_card_files, join_digests, load_card
 
 CARD_FILE = "encoder.json"
 GRAPH = "model.onnx"
@@ -39,15 +39,11 @@ class EncoderCard:
 def read_encoder_card(folder: Path) -> EncoderCard:
     """Return the card of a folder."""
     path = folder / CARD_FILE
-    try:
-        content = orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    except ValueError as error:
-        raise InputError(f"{path}: is not JSON ({error})") from None
+    hint = "export one with: rejoinder models export"
+    content = load_card(path, hint)
     known = {f.name for f in fields(EncoderCard)}
     if not isinstance(content, dict) or not {"name", "dimensions", "max_tokens"} <= content.keys() <= known:
-        raise InputError(f"{path}: is not the card of an encoder; export one with: rejoinder models export")
+        raise InputError(f"{path}: is not the card of an encoder; {hint}")
     return EncoderCard(**content)
 
 
@@ -62,17 +58,6 @@ def encoder_digest(folder: Path, card: EncoderCard) -> str:
     It uses the weights and not the graph, which another version of the exporter would write differently; that the graph
     belongs to the card is checked here.
     """
-    if (digest := _sha256(folder / GRAPH)) != card.graph:
-        raise InputError(
-            f"{folder / GRAPH}: does not match its card (sha256 {digest[:12]}…, not {card.graph[:12]}…); "
-            "export the encoder again"
-        )
-    tokenizer = _sha256(folder / TOKENIZER)
+    check_card_files(folder, {GRAPH: card.graph}, "export the encoder again")
+    tokenizer = sha256_of(folder / TOKENIZER)
     return join_digests(card.source, card.weights, tokenizer, card.pooling, card.max_tokens, card.padding)
-
-
-def _sha256(path: Path) -> str:
-    try:
-        return sha256_of(path)
-    except InputError as error:
-        raise InputError(f"{error}; export the encoder again") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from rejoinder.files import sha256_of_bytes
 from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.aptness.calibration import Numbers
 from rejoinder.models.base import Vectors
-from rejoinder.models.card import load_card
+from rejoinder.models.card import read_model_card
 from rejoinder.models.idk.pair_encoder import PairEncoder, load_pair_encoder
 from rejoinder.models.spoken import Contexts
 from rejoinder.models.weight_sets import WeightSet, set_of, use_weights, weights_folder
@@ -45,17 +45,8 @@ class IdkCard:
 def read_idk_card(folder: Path) -> IdkCard:
     """Return the weights in a folder."""
     path = folder / CARD_FILE
-    content = load_card(path, f"train a model with: {RETRAIN_COMMAND}")
-    if not isinstance(content, Mapping) or content.get("format") != FORMAT:
-        raise InputError(
-            f"{path}: does not contain weights of idk in format {FORMAT}; train them again: {RETRAIN_COMMAND}"
-        )
-    try:
-        card = IdkCard(**{**content, "weights": tuple(map(float, content["weights"])), "bias": float(content["bias"])})
-    except (KeyError, TypeError, ValueError):
-        raise InputError(
-            f"{path}: does not contain weights of idk (a key is missing or wrong); train them again: {RETRAIN_COMMAND}"
-        ) from None
+    parts: dict[str, Any] = {"weights": lambda row: tuple(map(float, row)), "bias": float}
+    card = read_model_card(path, IdkCard, "idk", f"train a model with: {RETRAIN_COMMAND}", parts)
     if not np.isfinite([*card.weights, card.bias]).all():
         raise InputError(f"{path}: contains a weight that is not a number; train them again: {RETRAIN_COMMAND}")
     return card

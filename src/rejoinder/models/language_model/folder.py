@@ -10,6 +10,7 @@ from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.card import folder_digest
 from rejoinder.models.device import Device, silence_transformers, torch_device
 from rejoinder.models.language_model.network import is_causal
+from rejoinder.models.text_model import load_text_model
 
 Precision: TypeAlias = Literal["float32", "float64", "bfloat16", "float16"]
 
@@ -32,40 +33,18 @@ def open_language_model_folder(folder: Path, device: Device | None, dtype: Preci
         raise MissingExtraError(error.name or "torch", "torch", "a language model") from None
     if not (folder / "config.json").is_file():
         raise InputError(f"{folder}: is not a model folder (it has no config.json)")
-    if not any(folder.glob("*.safetensors")):
-        raise InputError(f"{folder}: has no safetensors weights; save them with transformers' save_pretrained")
     precision = getattr(torch, dtype, None)
     if not isinstance(precision, torch.dtype) or not precision.is_floating_point:
         raise InputError(f"dtype must be float32, float64, bfloat16 or float16, not {dtype!r}")
     target = torch_device(device)
-    network, tokenizer = _load_network(folder, precision)
+    network, tokenizer = load_text_model(folder, "AutoModelForCausalLM", "a causal language model", precision)
     settings: Any = transformers.GenerationConfig
     # Settings that a model was released with (a penalty, a temperature) must not affect the requested ones.
     network.generation_config = settings(eos_token_id=network.generation_config.eos_token_id)
-    network.requires_grad_(False).eval().to(target)
+    network.to(target)
     if not is_causal(network):
         raise InputError(f"{folder}: {type(network).__name__} sees later tokens, so it is not a causal language model")
     return ModelFolder(network, tokenizer, _read_window(network, tokenizer, folder), folder_digest(folder))
-
-
-def _load_network(folder: Path, precision: Any) -> tuple[Any, Any]:
-    from safetensors import SafetensorError
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    network_class: Any = AutoModelForCausalLM
-    local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    with silence_transformers():
-        try:
-            network, loading_info = network_class.from_pretrained(
-                folder, dtype=precision, use_safetensors=True, output_loading_info=True, **local
-            )
-            tokenizer = AutoTokenizer.from_pretrained(folder, **local)
-        except (OSError, ValueError, KeyError, ImportError, RuntimeError, SafetensorError) as error:
-            reason = " ".join(str(error).split())
-            raise InputError(f"{folder}: cannot be opened as a causal language model ({reason})") from None
-    if missing := sorted(loading_info["missing_keys"]):  # transformers would continue with random numbers
-        raise InputError(f"{folder}: lacks weights ({len(missing)}, such as {missing[0]}); get the model again")
-    return network, tokenizer
 
 
 def _read_window(network: Any, tokenizer: Any, folder: Path) -> int:

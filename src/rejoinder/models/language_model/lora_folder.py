@@ -7,16 +7,14 @@ where they come from.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import orjson
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.files import sha256_of_bytes
 from rejoinder.model_use import ModelUse, record_use
-from rejoinder.models.card import write_model_card
+from rejoinder.models.card import read_model_card, write_model_card
 from rejoinder.models.catalog.manifest import is_from_origin
 from rejoinder.models.language_model.model import LanguageModel, describe_language_model, load_language_model
 
@@ -46,16 +44,7 @@ class LoraCard:
 
 def read_lora_card(folder: Path, kind: LoraKind) -> LoraCard:
     """Return the card of a folder."""
-    path = folder / kind.card
-    try:
-        card = LoraCard(**orjson.loads(path.read_bytes()))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); train one with: {kind.cure}") from None
-    except (ValueError, TypeError):
-        raise InputError(f"{path}: is not the card of {kind.name}; train it again: {kind.cure}") from None
-    if card.format != FORMAT:
-        raise InputError(f"{path}: has the format {card.format}, not {FORMAT}; train it again: {kind.cure}")
-    return card
+    return read_model_card(folder / kind.card, LoraCard, kind.name, f"train one with: {kind.cure}")
 
 
 def write_lora(
@@ -69,7 +58,7 @@ def write_lora(
     content = save({name: part.to(torch.float16).contiguous() for name, part in sorted(parts.items())})
     (folder / WEIGHTS_FILE).write_bytes(content)
     card = LoraCard(base.name, base.digest, sha256_of_bytes(content), dict(about))
-    write_model_card(folder / kind.card, asdict(card))
+    write_model_card(folder / kind.card, card)
     return card
 
 

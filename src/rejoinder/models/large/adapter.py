@@ -6,7 +6,6 @@ Rounded in this way, the weights of a matrix differ by about half a per cent, an
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,14 +14,13 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import InputError
 from rejoinder.files import sha256_of
-from rejoinder.models.card import write_model_card
+from rejoinder.models.card import check_card_files, write_model_card
 from rejoinder.models.large.card import (
     CARD_FILE,
     LargeBase,
     LargeCalibration,
     LargeCard,
     LargeLimits,
-    check_adapter_files,
 )
 from rejoinder.models.tensors import read_tensors, write_tensors
 
@@ -63,13 +61,13 @@ def write_large_adapter(
         write_tensors(path, group)
         files[path.name] = sha256_of(path)
     card = LargeCard(files, base, calibration or LargeCalibration(), limits or LargeLimits(), dict(about or {}))
-    write_model_card(folder / CARD_FILE, asdict(card))
+    write_model_card(folder / CARD_FILE, card)
     return card
 
 
 def read_large_adapter(folder: Path, card: LargeCard) -> Adapter:
     """Return the adapter of a folder, whose files must match the card."""
-    check_adapter_files(folder, card)
+    check_card_files(folder, card.files, "get the adapter again")
     arrays: Arrays = {}
     for name in sorted(card.files):
         arrays |= read_tensors(folder / name)

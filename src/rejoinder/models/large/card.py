@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,8 @@ from typing import Any
 import orjson
 
 from rejoinder.errors import InputError
-from rejoinder.files import sha256_of, sha256_of_bytes
-from rejoinder.models.card import load_card
+from rejoinder.files import sha256_of_bytes
+from rejoinder.models.card import read_model_card
 
 CARD_FILE = "large.json"
 FORMAT = 1
@@ -71,32 +70,8 @@ class LargeCard:
 def read_large_card(folder: Path) -> LargeCard:
     """Return the card of a folder."""
     path = folder / CARD_FILE
-    content = load_card(path, HINT)
-    if not isinstance(content, Mapping) or content.get("format") != FORMAT:
-        raise InputError(f"{path}: is not the card of an adapter in format {FORMAT}; {HINT}")
-    try:
-        card = LargeCard(
-            **{
-                **content,
-                "base": LargeBase(**content["base"]),
-                "calibration": LargeCalibration(**content["calibration"]),
-                "limits": LargeLimits(**content["limits"]),
-            }
-        )
-    except (KeyError, TypeError):
-        raise InputError(f"{path}: is not the card of an adapter (a key is missing or unknown); {HINT}") from None
+    parts = {"base": LargeBase, "calibration": LargeCalibration, "limits": LargeLimits}
+    card = read_model_card(path, LargeCard, "an adapter", HINT, parts)
     if card.prompt != PROMPT:
         raise InputError(f"{path}: was trained with the prompt {card.prompt}, not {PROMPT}; use another rejoinder")
     return card
-
-
-def check_adapter_files(folder: Path, card: LargeCard) -> None:
-    """Raise if a file does not match the card."""
-    for name, expected in card.files.items():
-        path = folder / name
-        try:
-            digest = sha256_of(path)
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read ({error.strerror}); get the adapter again") from None
-        if digest != expected:
-            raise InputError(f"{path}: does not match its card (sha256 {digest[:12]}…); get the adapter again")

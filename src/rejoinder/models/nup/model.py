@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import orjson
 
-from rejoinder.errors import InputError, RejoinderError
-from rejoinder.files import sha256_of, sha256_of_bytes
+from rejoinder.errors import RejoinderError
+from rejoinder.files import sha256_of_bytes
 from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.aptness.calibration import Numbers
 from rejoinder.models.aptness.cross_encoder import PairRow, build_pair_row
 from rejoinder.models.aptness_card import AptnessLimits, SpecialTokens
 from rejoinder.models.batching import Rows, pad_token_ids, split_into_batches
-from rejoinder.models.card import load_card
+from rejoinder.models.card import check_card_files, read_model_card
 from rejoinder.models.onnx.session import compute_in_parallel, open_session
 from rejoinder.models.spoken import Contexts
 from rejoinder.models.tokenization import read_tokenizer
@@ -51,16 +51,8 @@ def default_nup_folder() -> Path:
 
 def read_nup_card(folder: Path) -> NupCard:
     """Return the card of a folder."""
-    path = folder / CARD_FILE
-    content = load_card(path, "use a folder written by rejoinder train nup")
-    if not isinstance(content, Mapping) or content.get("format") != FORMAT:
-        raise InputError(f"{path}: is not a card of nup in format {FORMAT}; train it again: rejoinder train nup")
-    try:
-        return NupCard(
-            **{**content, "marks": SpecialTokens(**content["marks"]), "limits": AptnessLimits(**content["limits"])}
-        )
-    except (KeyError, TypeError):
-        raise InputError(f"{path}: is not a card of nup (a key is missing or unknown); train it again") from None
+    parts = {"marks": SpecialTokens, "limits": AptnessLimits}
+    return read_model_card(folder / CARD_FILE, NupCard, "nup", "use a folder written by rejoinder train nup", parts)
 
 
 class NupModel:
@@ -68,9 +60,8 @@ class NupModel:
 
     def __init__(self, folder: Path) -> None:
         self.card = read_nup_card(folder)
-        for name in (GRAPH, TOKENIZER):
-            if sha256_of(folder / name) != self.card.files.get(name):
-                raise InputError(f"{folder / name}: does not match its card; train it again: rejoinder train nup")
+        digests = {name: self.card.files.get(name, "") for name in (GRAPH, TOKENIZER)}
+        check_card_files(folder, digests, "train it again: rejoinder train nup")
         self.digest = self.card.digest()
         self._tokenizer = read_tokenizer(folder / TOKENIZER, self.card.limits.utterance_tokens)
         self._session = open_session(folder / GRAPH)

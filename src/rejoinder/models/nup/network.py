@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -74,5 +73,5 @@ def export_nup(
     (target / cards.TOKENIZER).write_text(tokenizer, encoding="utf-8", newline="")
     files = {name: sha256_of(target / name) for name in (cards.GRAPH, cards.TOKENIZER)}
     card = NupCard(files, marks, limits, about)
-    write_model_card(target / cards.CARD_FILE, asdict(card))
+    write_model_card(target / cards.CARD_FILE, card)
     return card

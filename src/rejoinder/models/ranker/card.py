@@ -2,40 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, get_args
 
 import orjson
 
 from rejoinder.errors import InputError
-from rejoinder.files import sha256_of, sha256_of_bytes
+from rejoinder.files import sha256_of_bytes
 from rejoinder.models.aptness_card import SpecialTokens
-from rejoinder.models.card import load_card
-from rejoinder.models.ranker.rows import RankerLimits
+from rejoinder.models.card import check_card_files, read_model_card
+from rejoinder.models.ranker.settings import EMBEDDED, RankerKind, RankerLimits, StatementReadingRule
 
 CARD_FILE = "ranker.json"
 READER, CHOOSER, COUNTS = "reader.onnx", "chooser.onnx", "words.float32"
 TOKENIZER, WEIGHTS, CONFIG = "tokenizer.json", "weights.safetensors", "config.json"
 FORMAT = 1
-EMBEDDED = "embedded"
-RankerKind: TypeAlias = Literal["cross", "situated"]
 _NEEDED = {  # files by kind and whether the encoder is the embedded one
     ("cross", True): (READER,),
     ("situated", True): (READER, CHOOSER, COUNTS),
     ("cross", False): (WEIGHTS, TOKENIZER, CONFIG),
     ("situated", False): (WEIGHTS, TOKENIZER, CONFIG, CHOOSER, COUNTS),
 }
-
-
-@dataclass(frozen=True)
-class StatementReadingRule:
-    """Which statements are read for a candidate: all of a short situation, the most likely few of a longer one."""
-
-    whole: int = 8  # statements: a situation with no more than this is read in full
-    most: int = 3
-    likeness: float = 4.0  # what a statement gains, in log-odds, for words similar to the candidate's
 
 
 @dataclass(frozen=True)
@@ -62,26 +50,14 @@ class RankerCard:
 
 def read_ranker_card(folder: Path) -> RankerCard:
     """Return the card of a folder."""
-    path = folder / CARD_FILE
-    content = load_card(path, "use a folder written by rejoinder train ranker")
-    if not isinstance(content, Mapping) or content.get("format") != FORMAT:
-        raise InputError(f"{path}: is not the card of a ranker in format {FORMAT}; train it again")
-    try:
-        parts = {
-            "marks": SpecialTokens(**content["marks"]),
-            "limits": RankerLimits(**content["limits"]),
-            "choice": StatementReadingRule(**content["choice"]),
-        }
-        card = RankerCard(**{**content, **parts})
-        for name in _NEEDED[card.kind, card.encoder == EMBEDDED]:
-            card.files[name]
-        return card
-    except (KeyError, TypeError):
-        raise InputError(f"{path}: is not the card of a ranker (a key is missing or unknown); train it again") from None
+    path, hint = folder / CARD_FILE, "use a folder written by rejoinder train ranker"
+    parts = {"marks": SpecialTokens, "limits": RankerLimits, "choice": StatementReadingRule, "files": dict}
+    card = read_model_card(path, RankerCard, "a ranker", hint, parts, get_args(RankerKind))
+    if missing := sorted(set(_NEEDED[card.kind, card.encoder == EMBEDDED]) - card.files.keys()):
+        raise InputError(f"{path}: is not the card of a ranker (it lacks the digest of {missing[0]}); {hint}")
+    return card
 
 
 def check_ranker_files(folder: Path, card: RankerCard) -> None:
     """Raise if a file does not match the card."""
-    for name, digest in card.files.items():
-        if not (folder / name).is_file() or sha256_of(folder / name) != digest:
-            raise InputError(f"{folder / name}: does not match its card; install rejoinder again, or train again")
+    check_card_files(folder, card.files, "install rejoinder again, or train again")

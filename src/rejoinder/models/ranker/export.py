@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,9 @@ from rejoinder.models.aptness.network import CrossEncoder
 from rejoinder.models.card import write_model_card
 from rejoinder.models.catalog.manifest import require_model
 from rejoinder.models.ranker import card as cards
-from rejoinder.models.ranker.card import RankerCard, StatementReadingRule
+from rejoinder.models.ranker.card import RankerCard
 from rejoinder.models.ranker.network import ChooserNetwork, WordChooser, WordReader
-from rejoinder.models.ranker.rows import RankerLimits
+from rejoinder.models.ranker.settings import EMBEDDED, RankerLimits, StatementReadingRule
 from rejoinder.models.ranker.statement_choice import Floats
 
 _ROWS, _TOKENS = {0: "rows"}, {0: "rows", 1: "tokens"}
@@ -56,7 +55,7 @@ def export_ranker(
     shipped = aptness_card.read_aptness_card(require_model("aptness"))
     card = RankerCard(
         kind="cross" if chooser is None else "situated",
-        encoder=cards.EMBEDDED,
+        encoder=EMBEDDED,
         given=input_name,
         files=files,
         marks=shipped.marks,
@@ -65,7 +64,7 @@ def export_ranker(
         choice=choice,
         about=dict(about),
     )
-    write_model_card(target / cards.CARD_FILE, asdict(card))
+    write_model_card(target / cards.CARD_FILE, card)
     return card
 
 

@@ -33,6 +33,7 @@ from rejoinder.models.ranker.rows import (
     request_ids,
     situation_rows,
 )
+from rejoinder.models.ranker.settings import EMBEDDED
 from rejoinder.models.ranker.statement_choice import Floats, WordTable, choose_statements_to_read, word_similarity
 from rejoinder.models.tokenization import TextTokenizer, read_tokenizer
 from rejoinder.models.weight_sets import WeightSet, default_set, set_of, weights_folder
@@ -159,7 +160,7 @@ class RankerModel:
         cards.check_ranker_files(folder, self.card)
         self.digest = self.card.digest()
         aptness = require_model("aptness")
-        if self.card.encoder == cards.EMBEDDED or self.card.kind == "situated":
+        if self.card.encoder == EMBEDDED or self.card.kind == "situated":
             check_word_vectors(aptness, self.card, folder)
         words = folder if (folder / cards.TOKENIZER).is_file() else aptness
         self._tokenizer: TextTokenizer = read_tokenizer(words / cards.TOKENIZER, self.card.limits.row_tokens)
@@ -258,7 +259,7 @@ def check_word_vectors(aptness: Path, card: RankerCard, folder: Path) -> None:
 
 
 def _open_networks(folder: Path, card: RankerCard, aptness: Path) -> tuple[CandidateReader, StatementChooser | None]:
-    if card.encoder == cards.EMBEDDED:
+    if card.encoder == EMBEDDED:
         graphs = RankerGraphs(folder, card, aptness)
         return graphs, graphs if card.kind == "situated" else None
     try:

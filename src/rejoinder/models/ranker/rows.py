@@ -9,26 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from rejoinder.models.aptness.calibration import Ids
 from rejoinder.models.aptness.cross_encoder import PairRow
 from rejoinder.models.aptness_card import SpecialTokens
+from rejoinder.models.ranker.settings import RankerLimits
 from rejoinder.types import Question
 
 _NAME = re.compile(r"\[(\w[\w ]*)\]")
 _READ_AS = {"user": "the user"}
-
-
-@dataclass(frozen=True)
-class RankerLimits:
-    """How much is read, in tokens."""
-
-    statement_tokens: int = 40
-    request_tokens: int = 96
-    candidate_tokens: int = 64
-    row_tokens: int = 510
 
 
 class SituationRow(NamedTuple):

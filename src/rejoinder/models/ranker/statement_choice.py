@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.models.aptness.calibration import Ids
-from rejoinder.models.ranker.card import StatementReadingRule
+from rejoinder.models.ranker.settings import StatementReadingRule
 
 Floats: TypeAlias = NDArray[np.float32]
 

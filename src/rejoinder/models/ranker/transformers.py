@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from rejoinder.models.encoder.factory import find_encoder_folder
 from rejoinder.models.encoder.transformers import load_tokenizer, open_network
 from rejoinder.models.ranker import card as cards
 from rejoinder.models.ranker.card import RankerCard
-from rejoinder.models.ranker.rows import RankerLimits
+from rejoinder.models.ranker.settings import RankerLimits
 
 _SPECIAL_TOKENS = (("[CLS]", "[SEP]", "[PAD]"), ("<s>", "</s>", "<pad>"))
 
@@ -92,7 +92,7 @@ def save_hub_ranker(reader: HubReader, tokenizer: str, card: RankerCard, target:
     reader.trunk.config.to_json_file(target / cards.CONFIG, use_diff=False)
     names = (cards.WEIGHTS, cards.TOKENIZER, cards.CONFIG)
     card = replace(card, files={**card.files, **{name: sha256_of(target / name) for name in names}})
-    write_model_card(target / cards.CARD_FILE, asdict(card))
+    write_model_card(target / cards.CARD_FILE, card)
     return card
 
 

@@ -64,22 +64,21 @@ class ScorerCard:
 def read_scorer_card(folder: Path) -> ScorerCard:
     """Return the card of a folder."""
     path = folder / CARD_FILE
-    content = read_model_card(path, get_args(Kind), "a scorer", _retrain_hint(), FORMAT)
-    try:
-        bounds = {name: (float(low), float(high)) for name, (low, high) in content["bounds"].items()}
-        views = tuple(ContextView(float(decay), int(turns)) for decay, turns in content["views"])
-        card = ScorerCard(**{**content, "bounds": bounds, "views": views})
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise InputError(
-            f"{path}: is not the card of a scorer (a key is missing or wrong); {_retrain_hint()}"
-        ) from None
-    return card
+    parts = {"bounds": _parse_bounds, "views": _parse_views}
+    return read_model_card(path, ScorerCard, "a scorer", _retrain_hint(), parts, get_args(Kind))
+
+
+def _parse_bounds(value: Any) -> dict[str, tuple[float, float]]:
+    return {name: (float(low), float(high)) for name, (low, high) in value.items()}
+
+
+def _parse_views(value: Any) -> tuple[ContextView, ...]:
+    return tuple(ContextView(float(decay), int(turns)) for decay, turns in value)
 
 
 def write_scorer(folder: Path, card: ScorerCard, weights: Weights) -> ScorerCard:
     """Write a scorer with weights in half precision (the same scorer gives the same bytes); return the written card."""
-    content = {**asdict(card), "views": [list(view) for view in card.views]}
-    write_small_model(folder / CARD_FILE, folder / TENSORS, content, weights)
+    write_small_model(folder / CARD_FILE, folder / TENSORS, card, weights)
     return read_scorer_card(folder)
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.errors import InputError
 from rejoinder.models.batching import pad_token_ids, split_into_batches
 from rejoinder.models.card import folder_digest
 from rejoinder.models.catalog.entries import OPUS
@@ -21,6 +21,7 @@ from rejoinder.models.catalog.manifest import require_model
 from rejoinder.models.device import Device, silence_transformers, torch_device
 from rejoinder.models.language_model.generation import DecodingSettings, logits_rules
 from rejoinder.models.language_model.prompt_format import Ids
+from rejoinder.models.text_model import load_text_model
 
 Precision: TypeAlias = Literal["float32", "int8"]
 LIMITS: dict[str, tuple[int, int]] = {"cpu": (64, 4_096), "cuda": (512, 32_768)}  # rows and tokens at once
@@ -113,28 +114,8 @@ def open_translator(name: str, precision: Precision = "float32") -> Translator:
 def _open_translator_folder(
     folder: Path, changed: int, precision: Precision = "float32", device: Device | None = None
 ) -> Translator:
-    try:
-        import torch
-        import transformers
-    except ImportError as error:
-        raise MissingExtraError(error.name or "torch", "torch", "a translation model") from None
-    if not any(folder.glob("*.safetensors")):
-        raise InputError(f"{folder}: has no safetensors weights; save them with transformers' save_pretrained")
-    network_class: Any = transformers.AutoModelForSeq2SeqLM
-    tokenizer_class: Any = transformers.AutoTokenizer
-    local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    with silence_transformers():
-        try:
-            network, loading_info = network_class.from_pretrained(
-                folder, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **local
-            )
-            tokenizer = tokenizer_class.from_pretrained(folder, **local)
-        except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
-            reason = " ".join(str(error).split())
-            raise InputError(f"{folder}: cannot be opened as a translation model ({reason})") from None
-    if missing := sorted(loading_info["missing_keys"]):
-        raise InputError(f"{folder}: lacks weights ({len(missing)}, such as {missing[0]}); get the model again")
-    network.requires_grad_(False).eval().to(torch_device(device))
+    network, tokenizer = load_text_model(folder, "AutoModelForSeq2SeqLM", "a translation model")
+    network.to(torch_device(device))
     if precision == "int8":
         _round_rows(network)
     return Translator(folder.name, folder_digest(folder), network, tokenizer)

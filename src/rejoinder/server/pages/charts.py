@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 
 from rejoinder.escape import escape_html
 from rejoinder.reports.chart import ChartAxis, Markup, make_axis, tick_label
+from rejoinder.reports.scatter import Plot, place_dots
 from rejoinder.table import format_count
 
 Values = NDArray[np.float64]
 SERIES = 8  # colours; further systems share the last one
 _BINS = 20
 _WIDTH, _HEIGHT, _FOOT = 400, 84, 18  # of a histogram, and of the labels under it
-_LEFT, _TOP, _ACROSS, _UP = 44, 22, 308, 190  # of the area of a plot
-_NOISE = 0.3  # times the smallest step between two ratings
 _BANDS, _MIN_BAND = 10, 5  # of a reliability diagram, and replies in a band
 _Z = 1.96
 
@@ -95,39 +94,6 @@ def draw_histogram(
     )
 
 
-class _Plot(NamedTuple):
-    """The area of a plot with its two axes."""
-
-    along: ChartAxis
-    upward: ChartAxis
-
-    def x(self, value: float) -> float:
-        return _LEFT + _ACROSS * self.along.share(value)
-
-    def y(self, value: float) -> float:
-        return _TOP + _UP * (1 - self.upward.share(value))
-
-    def svg(self, kind: str, labels: tuple[str, str], about: str, inside: str) -> Markup:
-        """Return the whole drawing: grid, names of the axes, and what is inside."""
-        bottom, right, parts = _TOP + _UP, _LEFT + _ACROSS, []
-        for tick in self.along.ticks:
-            x = self.x(tick)
-            parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{bottom}"/>')
-            parts.append(f'<text class="x" x="{x:.1f}" y="{bottom + 15}">{tick_label(tick)}</text>')
-        for tick in self.upward.ticks:
-            y = self.y(tick)
-            parts.append(f'<line class="grid" x1="{_LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
-            parts.append(f'<text class="y" x="{_LEFT - 6}" y="{y + 4:.1f}">{tick_label(tick)}</text>')
-        across, up = (escape_html(text if len(text) <= 44 else text[:43] + "…") for text in labels)
-        names = f'<text class="name" x="{_LEFT + _ACROSS / 2}" y="{bottom + 34}">{across}</text>'
-        names += f'<text class="name up" x="0" y="12">{up}</text>'
-        role = "group" if "<a " in inside else "img"
-        return Markup(
-            f'<svg class="{kind}" viewBox="0 0 360 250" role="{role}" aria-label="{escape_html(about)}" '
-            f'focusable="false">{"".join(parts)}{inside}{names}</svg>'
-        )
-
-
 def draw_scatter(
     ratings: Values,
     scores: Values,
@@ -137,37 +103,21 @@ def draw_scatter(
     max_dots: int,
     seed: int = 0,
 ) -> tuple[Markup, int] | None:
-    """Draw scores against ratings, one colour per system, and return how many dots there are; None without any.
-
-    Ratings are moved a little sideways, so that equal ones do not hide each other; a sample is drawn of very many.
-    """
-    known = np.flatnonzero(np.isfinite(ratings) & np.isfinite(scores))
-    along, upward = make_axis(ratings[known].tolist()), make_axis(scores[known].tolist())
-    if along is None or upward is None:
+    """Draw scores against ratings, one colour per system, and return how many dots there are; None without any."""
+    placed = place_dots(ratings, scores, max_dots, seed)
+    if placed is None:
         return None
-    random = np.random.default_rng(seed)
-    sample = np.sort(random.choice(known, max_dots, replace=False)) if len(known) > max_dots else known
-    steps = np.diff(np.unique(np.round(ratings[known], 9)))
-    noisy = ratings[sample] + random.normal(0.0, _NOISE * float(steps.min()) if len(steps) else 0.0, len(sample))
-    plot = _Plot(_widen(along, noisy), _widen(upward, scores[sample]))
     dots = []
-    for place, rating in zip(sample.tolist(), noisy.tolist(), strict=True):
-        to = targets(place)
+    for row, x, y in zip(placed.rows, placed.across, placed.up, strict=True):
+        to = targets(row)
         about = escape_html(to.about)
         dots.append(
             f'<a href="{escape_html(to.address)}" tabindex="-1" aria-label="{about}"><circle class="series-'
-            f'{min(int(series[place]), SERIES - 1)}" cx="{plot.x(rating):.1f}" cy="{plot.y(float(scores[place])):.1f}" '
-            f'r="4"><title>{about}</title></circle></a>'
+            f'{min(int(series[row]), SERIES - 1)}" cx="{x:.1f}" cy="{y:.1f}" r="4"><title>{about}</title></circle></a>'
         )
-    about = f"{labels[1]} against {labels[0]}, {format_count(len(known), 'reply', 'replies')}"
-    return plot.svg("scatter", labels, about, f'<g class="dots">{"".join(dots)}</g>'), len(sample)
-
-
-def _widen(axis: ChartAxis, values: Values) -> ChartAxis:
-    """The axis with some room at both ends, so that no dot lies on the frame."""
-    margin = (axis.high - axis.low) / 40
-    low, high = min(axis.low, float(values.min())) - margin, max(axis.high, float(values.max())) + margin
-    return ChartAxis(low, high, axis.ticks)
+    about = escape_html(f"{labels[1]} against {labels[0]}, {format_count(len(placed.ratings), 'reply', 'replies')}")
+    inside = f'<g class="dots">{"".join(dots)}</g>'
+    return placed.plot.svg("scatter", f'role="group" aria-label="{about}"', labels, inside), len(dots)
 
 
 def draw_reliability(
@@ -190,7 +140,7 @@ def draw_reliability(
     along, upward = axis or make_axis(x.tolist()), axis or make_axis(ends)
     if along is None or upward is None:
         return None
-    plot = _Plot(along, upward)
+    plot = Plot(along, upward)
     parts = [_diagonal(plot)] if is_share else []
     points = " ".join(f"{plot.x(band.score):.1f},{plot.y(band.rating):.1f}" for band in bands)
     parts.append(f'<polyline class="curve" points="{points}"/>')
@@ -202,11 +152,12 @@ def draw_reliability(
             f'<circle class="dot" cx="{at:.1f}" cy="{plot.y(band.rating):.1f}" r="4"><title>{about}</title></circle>'
         )
     distance = sum(band.n * abs(band.rating - band.score) for band in bands) / len(x) if is_share else None
-    svg = plot.svg("scatter reliability", labels, f"mean rating in {len(bands)} bands of {labels[0]}", "".join(parts))
+    label = escape_html(f"mean rating in {len(bands)} bands of {labels[0]}")
+    svg = plot.svg("scatter reliability", f'role="img" aria-label="{label}"', labels, "".join(parts))
     return ReliabilityDiagram(svg, bands, distance)
 
 
-def _diagonal(plot: _Plot) -> str:
+def _diagonal(plot: Plot) -> str:
     return f'<line class="regression" x1="{plot.x(0)}" y1="{plot.y(0)}" x2="{plot.x(1)}" y2="{plot.y(1)}"/>'
 
 

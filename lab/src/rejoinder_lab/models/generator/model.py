@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,16 +16,15 @@ import orjson
 import torch
 from torch import Tensor
 
-from rejoinder.errors import InputError
 from rejoinder.files import sha256_of, sha256_of_bytes
 from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.batching import split_into_batches
-from rejoinder.models.card import load_card, write_model_card
+from rejoinder.models.card import check_card_files, read_model_card, write_model_card
 from rejoinder.models.device import torch_device
 from rejoinder.models.tensors import read_tensors, write_tensors
 from rejoinder_lab.models.generator.network import GeneratorNetwork
-from rejoinder_lab.models.generator.shape import GeneratorShape
-from rejoinder_lab.models.generator.text import BEGIN, END, PADDING, TURN, UNKNOWN, GeneratorLimits, TurnTokenizer
+from rejoinder_lab.models.generator.shape import GeneratorLimits, GeneratorShape
+from rejoinder_lab.models.generator.text import BEGIN, END, PADDING, TURN, UNKNOWN, TurnTokenizer
 
 _FORBIDDEN = (PADDING, UNKNOWN, BEGIN, TURN)
 
@@ -183,29 +182,20 @@ def save_generator(
     write_tensors(folder / WEIGHTS, arrays)
     files = {name: sha256_of(folder / name) for name in (TOKENIZER, WEIGHTS)}
     card = GeneratorCard(network.shape, limits, files, about)
-    write_model_card(folder / CARD_FILE, asdict(card))
+    write_model_card(folder / CARD_FILE, card)
 
 
 def read_generator_card(folder: Path) -> GeneratorCard:
     """Return the card of a folder."""
-    path = folder / CARD_FILE
-    content = load_card(path, "use a folder written by rejoinder train generator")
-    try:
-        if content.keys() != {f.name for f in fields(GeneratorCard)} or content["format"] != FORMAT:
-            raise KeyError
-        return GeneratorCard(
-            **{**content, "shape": GeneratorShape(**content["shape"]), "limits": GeneratorLimits(**content["limits"])}
-        )
-    except (AttributeError, KeyError, TypeError):
-        raise InputError(f"{path}: is not the card of a generator in format {FORMAT}; train it again") from None
+    parts = {"shape": GeneratorShape, "limits": GeneratorLimits}
+    hint = "use a folder written by rejoinder train generator"
+    return read_model_card(folder / CARD_FILE, GeneratorCard, "a generator", hint, parts)
 
 
 def load_generator(folder: Path, device: str | None = None) -> Generator:
     """Load the generator of a folder, on a GPU if there is one."""
     card = read_generator_card(folder)
-    for name, digest in card.files.items():
-        if sha256_of(folder / name) != digest:
-            raise InputError(f"{folder / name}: does not match its card; train the generator again")
+    check_card_files(folder, card.files, "train the generator again")
     target = torch.device(device or torch_device())
     network = GeneratorNetwork(card.shape, PADDING)
     network.load_state_dict({k: torch.from_numpy(v) for k, v in read_tensors(folder / WEIGHTS).items()})

@@ -1,4 +1,4 @@
-"""The size of a generator."""
+"""The size of a generator, and how much it reads and writes."""
 
 from __future__ import annotations
 
@@ -19,3 +19,12 @@ class GeneratorShape:
     vocabulary: int = 16_000
     attention: bool = True  # of the recurrent decoders
     dropout: float = 0.1
+
+
+@dataclass(frozen=True)
+class GeneratorLimits:
+    """How much a generator reads and writes; a context that is too long loses its beginning, a reply its end."""
+
+    context_turns: int = 3  # the dialogues of the paper have four turns
+    context_tokens: int = 96
+    reply_tokens: int = 48

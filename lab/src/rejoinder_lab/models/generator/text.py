@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from rejoinder.models.tokenization import TextTokenizer
+from rejoinder_lab.models.generator.shape import GeneratorLimits
 
 PADDING, UNKNOWN, BEGIN, END, TURN = range(5)
 SPECIAL_TOKENS = ("<pad>", "<unk>", "<s>", "</s>", "<turn>")
-
-
-@dataclass(frozen=True)
-class GeneratorLimits:
-    """How much a generator reads and writes; a context that is too long loses its beginning, a reply its end."""
-
-    context_turns: int = 3  # the dialogues of the paper have four turns
-    context_tokens: int = 96
-    reply_tokens: int = 48
 
 
 def train_tokenizer(texts: Iterable[str], size: int) -> str:

@@ -7,7 +7,7 @@ each is small and is trained in minutes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -16,7 +16,6 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from rejoinder.errors import InputError
 from rejoinder.files import sha256_of_bytes
 from rejoinder.model_use import ModelUse, record_use
 from rejoinder.models.base import Encoder, Side, Vectors
@@ -75,16 +74,12 @@ def encode_texts(encoder: Encoder, texts: Sequence[str], cut: Side = "right") ->
 
 def read_head_card(folder: Path, kind: HeadKind) -> HeadCard:
     """Return the card of a folder, which must be of the kind."""
-    path = folder / CARD_FILE
-    try:
-        return HeadCard(**read_model_card(path, (kind,), kind, _retrain_hint(kind), FORMAT))
-    except TypeError:
-        raise InputError(f"{path}: has a key that is missing or unknown; {_retrain_hint(kind)}") from None
+    return read_model_card(folder / CARD_FILE, HeadCard, kind, _retrain_hint(kind), kinds=(kind,))
 
 
 def write_head(folder: Path, card: HeadCard, weights: Mapping[str, Array]) -> HeadCard:
     """Write a head with weights in half precision (the same head gives the same bytes); return the written card."""
-    write_small_model(folder / CARD_FILE, folder / TENSORS, asdict(card), weights)
+    write_small_model(folder / CARD_FILE, folder / TENSORS, card, weights)
     return read_head_card(folder, card.kind)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from rejoinder.data.questions import DISTRACTORS, INPUTS, RELEVANT, REQUEST, WHOLE
-from rejoinder.models.ranker.card import RankerKind
+from rejoinder.models.ranker.settings import RankerKind
 from rejoinder_lab.papers.sugar.folds import FOLDS
 from rejoinder_lab.training.recipes import RankerRecipe
 

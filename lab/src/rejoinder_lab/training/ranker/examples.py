@@ -10,7 +10,8 @@ from rejoinder.data.questions import DISTRACTORS, RELEVANT, WHOLE, limit_situati
 from rejoinder.errors import InputError
 from rejoinder.models.aptness.calibration import Ids
 from rejoinder.models.aptness_card import SpecialTokens
-from rejoinder.models.ranker.rows import RankerLimits, question_texts, request_ids, spell_out_names
+from rejoinder.models.ranker.rows import question_texts, request_ids, spell_out_names
+from rejoinder.models.ranker.settings import RankerLimits
 from rejoinder.types import Question
 
 Encode = Callable[[Sequence[str]], list[list[int]]]

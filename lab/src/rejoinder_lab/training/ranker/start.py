@@ -13,8 +13,8 @@ from rejoinder.models.aptness.network import float_networks
 from rejoinder.models.aptness_card import SpecialTokens
 from rejoinder.models.catalog.manifest import require_model
 from rejoinder.models.ranker import card as cards
-from rejoinder.models.ranker.card import EMBEDDED, RankerCard
-from rejoinder.models.ranker.rows import RankerLimits
+from rejoinder.models.ranker.card import RankerCard
+from rejoinder.models.ranker.settings import EMBEDDED, RankerLimits
 from rejoinder.models.ranker.statement_choice import WordTable
 from rejoinder.models.tokenization import TextTokenizer, read_tokenizer
 from rejoinder_lab.training.aptness.layers import keep_layers
