@@ -23,6 +23,7 @@ from tools.quotes import ROOT, QuoteError, documents, fill_quotes
 from tools.unmarked import list_unmarked
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
+_OURS = ", ours"  # as in rejoinder_lab/papers/base.py
 
 
 def filled(page: str) -> str:
@@ -65,12 +66,20 @@ def table(results: str, title: str, rows: list[str], columns: list[str]) -> str:
         for kind in ("published", "measured")
         if any(cells.get((row, column), {}).get(kind) is not None for row in rows)
     ]
-    lines = ["| | " + " | ".join(f"{column}: {kind}" for column, kind in shown) + " |", "|---|" + "---:|" * len(shown)]
+    heads = [_head(column, kind, columns) for column, kind in shown]
+    lines = ["| | " + " | ".join(heads) + " |", "|---|" + "---:|" * len(shown)]
     for row in rows:
         lines += [
             f"| {row} | " + " | ".join(_cell(cells.get((row, column), {}), kind) for column, kind in shown) + " |"
         ]
     return "\n".join(["", *lines, "", ""])
+
+
+def _head(column: str, kind: str, columns: list[str]) -> str:
+    """A column of the authors' own figures is theirs where ours stands beside it, as on the results pages."""
+    if column.endswith(_OURS):
+        return f"{column.removesuffix(_OURS)}: ours"
+    return f"{column}: {'theirs' if kind == 'measured' and column + _OURS in columns else kind}"
 
 
 def verdicts(results: str) -> str:

@@ -90,7 +90,7 @@ def _example_cells(entry: dict[str, Any], example: dict[str, Any]) -> list[str] 
         value += f" [{_number(measured['low'])}, {_number(measured['high'])}]"
     if measured["note"] == EARLIER:
         value += f" ({EARLIER})"
-    verdict = "other data" if "measured" in example else _judge(entry, measured)
+    verdict = "other data" if "measured" in example else judge_cell(entry, measured)
     if verdict not in ("other data", SAME) and _is_covered(measured):
         verdict += f", {INSIDE}"
     return [example["label"], _number(printed["published"]), value, verdict]
@@ -101,18 +101,26 @@ def _count_verdicts(entry: dict[str, Any], matching: list[tuple[str, dict[str, A
     both = [cell for _, cell in matching if cell["published"] is not None and cell["measured"] is not None]
     if not both:
         return ""
-    counts = Counter(_judge(entry, cell) for cell in both)
-    inside = sum(_judge(entry, cell) != SAME and _is_covered(cell) for cell in both)
+    counts = Counter(judge_cell(entry, cell) for cell in both)
+    inside = sum(judge_cell(entry, cell) != SAME and _is_covered(cell) for cell in both)
     text = f"{len(both)}: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
     return f"{text}; of those that differ, {inside} {INSIDE}" if inside else text
 
 
-def _judge(entry: dict[str, Any], cell: dict[str, Any]) -> str:
+def judge_cell(entry: dict[str, Any], cell: dict[str, Any]) -> str:
     """How a measured figure compares with the printed one."""
     if abs(cell["measured"] - cell["published"]) <= _CLOSE:
         return SAME
     order = "higher" if cell["measured"] > cell["published"] else "lower"
-    return _BETTER.get(entry.get("better", ""), {}).get(order, order)
+    return _BETTER.get(_find_direction(entry, cell["column"]), {}).get(order, order)
+
+
+def _find_direction(entry: dict[str, Any], column: str) -> str:
+    """Which figures of a column are better, by the whole table or by the first pattern that the column matches."""
+    better: str | dict[str, str] = entry.get("better", "")
+    if isinstance(better, str):
+        return better
+    return next((direction for pattern, direction in better.items() if re.search(pattern, column)), "")
 
 
 def _is_covered(cell: dict[str, Any]) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -104,13 +106,15 @@ def test_every_part_that_is_required_is_known(name: str, tmp_path: Path, monkeyp
 
 def test_missing_parts_are_named_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REJOINDER_DATA", str(tmp_path))
-    required = Requirements(("sugar",), ("glove-6b-50d",), ("minilm",), ("cross",))
+    required = Requirements(("sugar",), ("glove-6b-50d",), ("minilm",), {"no_such": ("GRADE", "USR")}, ("cross",))
     told = [str(part) for part in find_missing_parts("sugar", required)]
     assert told == [
         "dataset sugar: needed; get it with: rejoinder data get sugar "
         "(or set REJOINDER_DATA to the folder that has it)",
         "model glove-6b-50d: needed; get it with: rejoinder models get glove-6b-50d",
         "model minilm: some rows need it; get it with: rejoinder models get minilm",
+        "library no_such: without it these rows are not measured: GRADE, USR; "
+        'install it with: pip install "rejoinder[no_such]"',
         "stored answers cross: some rows need it; python -m rejoinder_lab.papers.sugar.jobs --help says how they are "
         "computed, on a machine with a GPU",
     ]
@@ -169,6 +173,28 @@ def test_without_a_terminal_nothing_is_downloaded_unless_agreed(
     done = CliRunner().invoke(program, ["reproduce", "confounders", "--get", "-o", str(tmp_path)])
     assert done.exit_code == 0, done.output
     assert "give --yes to agree" in done.stderr
+
+
+_WITHOUT_TORCH = """
+import sys
+sys.modules["torch"] = None
+from rejoinder.metric import parse
+from rejoinder_lab.papers.idk.prior import LIVE, find_printed_row
+from rejoinder_lab.papers.own.relevance.relevance import SPECS, split_usable
+for specs in (SPECS, LIVE):
+    able, _ = split_usable(specs)
+    absent = [spec for spec in specs if str(parse(spec)) not in able]
+    print(",".join(map(find_printed_row, absent) if specs is LIVE else absent))
+"""
+
+
+def test_the_rows_that_need_torch_are_named_before_the_work(own_cache: Path) -> None:
+    """With an empty cache and without torch, what two reproductions drop is what their requirements name."""
+    done = subprocess.run([sys.executable, "-c", _WITHOUT_TORCH], capture_output=True, text=True, check=True)
+    for name, absent in zip(("relevance", "idk"), done.stdout.splitlines(), strict=True):
+        required = papers._find_requirements(name)[1]
+        assert required.row_libraries == {"torch": tuple(absent.split(","))}
+        assert not [part for part in list_missing_parts(name) if part.kind == "model"], "no model is needed"
 
 
 def test_a_paper_need_not_say_what_it_requires() -> None:

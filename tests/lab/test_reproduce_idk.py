@@ -18,22 +18,25 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from rejoinder_lab.papers.base import Figure, Reproduction, write_reproduction
+from rejoinder_lab.papers.base import OURS, Figure, Reproduction, write_reproduction
 from rejoinder_lab.papers.base import reproduction_tables as tables_of
+from rejoinder_lab.papers.idk import ablations, correlations, idk, prior, stored, tables
 from rejoinder_lab.papers.idk import figures as drawings
-from rejoinder_lab.papers.idk import idk, prior, stored, tables
 from rejoinder_lab.papers.idk.authors import (
     BASELINES,
     PREDICTIONS,
+    RESULTS,
     WEIGHTS,
+    AuthorsResults,
     count_large_weights,
     read_authors_regressions,
+    read_authors_results,
     read_authors_scores,
 )
 from rejoinder_lab.papers.idk.authors import (
     DIMENSIONS as BERT_DIMENSIONS,
 )
-from rejoinder_lab.papers.idk.claims import list_own_results, list_paper_findings
+from rejoinder_lab.papers.idk.claims import list_disagreements, list_own_results, list_paper_findings
 from rejoinder_lab.papers.idk.jobs import commands, list_nup_jobs
 from rejoinder_lab.papers.idk.language_scores import METRICS, score_pairs_together
 from rejoinder_lab.papers.idk.masking import (
@@ -47,7 +50,7 @@ from rejoinder_lab.papers.idk.prior import PriorRows, collect_prior_rows
 from rejoinder_lab.papers.idk.rows import RatedColumn, read_test_rows, read_valid_rows, score_column
 from rejoinder_lab.papers.idk.variants import SEEDS, IdkVariant, Runs, list_variants, train_all_variants
 from rejoinder_lab.papers.loader import load_published
-from rejoinder_lab.papers.own.relevance.measures import AUTHORS_ROW
+from rejoinder_lab.papers.own.relevance.measures import AUTHORS_ROW, ColumnCorrelation
 from rejoinder_lab.papers.own.relevance.rows import FIVE, RelevanceColumn, RelevanceRows
 from rejoinder_lab.papers.own.relevance.tables import PUBLISHED
 from rejoinder_lab.training.idk import IdkRegression
@@ -115,6 +118,20 @@ def made_up_weights() -> Runs:
     return {variant: [IdkRegression(values, 0.0)] * 3 for variant, values in weights.items()}
 
 
+def made_up_results() -> AuthorsResults:
+    """Correlations of the authors: .3, .01 more with each run, .2 less without L1."""
+    test, valid = (
+        {
+            variant: [
+                dict.fromkeys(cells, 0.3 + 0.01 * run - 0.2 * (variant.regularization == "none")) for run in SEEDS
+            ]
+            for variant in list_variants()
+        }
+        for cells in (tables.TEST, tables.VALID)
+    )
+    return AuthorsResults(test, valid, {row: dict.fromkeys(tables.VALID, 0.08) for row in BASELINES}, {})
+
+
 @pytest.fixture(scope="module")
 def measured() -> idk.IdkMeasures:
     runs = train_all_variants(Made(), talks(), contexts=30)
@@ -122,9 +139,9 @@ def measured() -> idk.IdkMeasures:
     masked = measure_masking(Made(), talks(), head, IdkRegression(np.r_[-1.0, np.zeros(DIMENSIONS - 1)], 0.0), n=20)
     test = [made_up(name, seed) for seed, name in enumerate(FIVE)]
     names = {row: [row] for row in BASELINES} | {"COS-FT": ["length"], "NORM-PROB": ["norm_prob"]}
-    names |= {"NUP-BERT (H)": [f"NUP-BERT (H), run {run}" for run in SEEDS], tables.AUTHORS_IDK: [AUTHORS_ROW]}
+    names |= {"NUP-BERT (H)": [f"NUP-BERT (H), run {run}" for run in SEEDS], correlations.AUTHORS_IDK: [AUTHORS_ROW]}
     rows = PriorRows([], [], names, {"COS-FT": "length"}, {"FED-RELEVANT": "FED-RELEVANT: not measured: do so."})
-    return idk.IdkMeasures(runs, test, made_up("USR-TC", 9), head, masked, rows, made_up_weights())
+    return idk.IdkMeasures(runs, test, made_up("USR-TC", 9), head, masked, rows, made_up_weights(), made_up_results())
 
 
 @pytest.fixture(scope="module")
@@ -184,14 +201,34 @@ def test_a_figure_is_the_mean_over_seeds_of_the_correlation_of_scores_and_rating
             odds = one.features.astype(float) @ fitted.weights + fitted.bias
             values.append(method(1 / (1 + np.exp(-odds)), one.ratings).statistic)
         cell = f"{FIVE[column]} {kind}"
-        figure = at(found, tables.OWN, "IDK (TC-S)", cell)
+        figure = at(found, tables.OWN, "IDK (TC-S)", cell + OURS)
         assert figure.measured == pytest.approx(np.mean(values))
-        assert figure.published == tables.TABLE_11["IDK (TC-S)"][cell].mean
-        spread = at(found, tables.OWN + tables.DEVIATION, "IDK (TC-S)", cell)
+        assert figure.published is None
+        assert figure.low is not None
+        assert figure.low < figure.measured
+        spread = at(found, tables.OWN + tables.DEVIATION, "IDK (TC-S)", cell + OURS)
         assert spread.measured == pytest.approx(np.std(values, ddof=1))
-        assert spread.published == tables.TABLE_11["IDK (TC-S)"][cell].deviation
-        assert at(found, tables.ABLATIONS, "TC-S, L1, idk", cell).measured == figure.measured
+        assert at(found, tables.ABLATIONS, "TC-S, L1, idk", cell + OURS).measured == figure.measured
         assert len(values) == len(SEEDS)
+
+
+def test_the_papers_column_is_the_mean_of_the_authors_runs(found: Reproduction) -> None:
+    figure = at(found, tables.OWN, "IDK (TC-S)", "HUMOD S")
+    assert (figure.published, figure.measured) == (0.58, pytest.approx(0.31))
+    spread = at(found, tables.OWN + tables.DEVIATION, "IDK (TC-S)", "HUMOD S")
+    assert (spread.published, spread.measured) == (0.0, pytest.approx(0.01))
+    assert at(found, tables.ABLATIONS, "TC-S, idk", "P-DD P").measured == pytest.approx(0.11)
+    assert at(found, tables.RATIO, "IDK (H)", "ratio").measured == pytest.approx(1)
+    [table] = [table for table in tables_of(found) if table.title == tables.ABLATIONS]
+    assert table.heads[1:4] == ["HUMOD S: published", "theirs", "ours"]
+
+
+def test_no_printed_figure_stands_beside_ours(found: Reproduction) -> None:
+    ours = [figure for figure in found.figures if figure.column.endswith(OURS)]
+    assert ours
+    assert all(figure.published is None for figure in ours)
+    for note in found.notes:
+        assert not re.search(r"\b(better|worse)\b", note), note
 
 
 def test_every_table_is_there_in_the_papers_order(found: Reproduction) -> None:
@@ -199,21 +236,24 @@ def test_every_table_is_there_in_the_papers_order(found: Reproduction) -> None:
     numbers = [int(re.findall(r"\d+", title)[0]) for title in titles if title.startswith("Table ")]
     assert numbers == sorted(numbers)
     assert set(numbers) == {2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
-    assert math.isnan(at(found, tables.ALL_VALID, "H_IDK_bce_L1", "HUMOD S").measured)
-    assert not math.isnan(at(found, tables.ALL_VALID, "H_IDK_bce_L1", "USR-TC S").measured)
+    assert math.isnan(at(found, tables.ALL_VALID, "H_IDK_bce_L1", "HUMOD S, ours").measured)
+    assert not math.isnan(at(found, tables.ALL_VALID, "H_IDK_bce_L1", "USR-TC S, ours").measured)
+    assert not math.isnan(at(found, tables.ALL_VALID, "H_IDK_bce_L1", "HUMOD S").measured)
     assert math.isnan(at(found, tables.PRIOR, "GRADE", "HUMOD S").measured)
-    assert not math.isnan(at(found, tables.PRIOR, "COS-FT", "HUMOD S").measured)
+    assert math.isnan(at(found, tables.PRIOR, "COS-FT", "HUMOD S").measured)
+    assert not math.isnan(at(found, tables.PRIOR, "COS-FT", "HUMOD S, ours").measured)
+    assert at(found, tables.PRIOR_VALID, "COS-MAX-BERT", "HUMOD S").measured == 0.08
 
 
 def test_a_prior_metric_has_the_interval_of_its_column_by_units(found: Reproduction, measured: idk.IdkMeasures) -> None:
-    figure = at(found, tables.PRIOR, "COS-FT", "P-DD S")
+    figure = at(found, tables.PRIOR, "COS-FT", "P-DD S, ours")
     assert figure.note == "length"
     one = measured.test[2]
     assert figure.measured == pytest.approx(stats.spearmanr(one.others["length"], one.ratings).statistic)
     plan = BootstrapPlan(method="spearman", seed=one.seed)
     [interval] = correlation_intervals({"x": one.others["length"]}, one.ratings, plan, items=list(one.units)).values()
     assert (figure.low, figure.high, figure.n) == (interval.low, interval.high, 60)
-    assert figure.published == -0.02
+    assert at(found, tables.PRIOR, "COS-FT", "P-DD S").published == -0.02
 
 
 def test_the_authors_scores_stand_in_the_rows_of_the_paper_and_ours_under_their_own_names(
@@ -222,25 +262,25 @@ def test_the_authors_scores_stand_in_the_rows_of_the_paper_and_ours_under_their_
     humod = measured.test[0]
     for table, row, name in (
         (tables.PRIOR, "COS-NSP-BERT", "COS-NSP-BERT"),
-        (tables.NEGATIVES, tables.HEAD, "BERT NSP"),
-        (tables.OWN, tables.AUTHORS_IDK, AUTHORS_ROW),
+        (tables.NEGATIVES, correlations.HEAD, "BERT NSP"),
+        (tables.OWN, correlations.AUTHORS_IDK, AUTHORS_ROW),
     ):
         figure = at(found, table, row, "HUMOD S")
         assert figure.measured == pytest.approx(stats.spearmanr(humod.others[name], humod.ratings).statistic)
         assert figure.low is not None
         assert figure.published == tables.TABLE_11.get(row.partition(",")[0], {}).get("HUMOD S", (0.08,))[0]
-    own = at(found, tables.NEGATIVES, tables.OWN_HEAD, "HUMOD S")
+    own = at(found, tables.NEGATIVES, correlations.OWN_HEAD, "HUMOD S, ours")
     assert own.published is None
-    assert own.measured == tables.correlate_run(measured.head, measured.test)["HUMOD S"]
+    assert own.measured == pytest.approx(stats.spearmanr(humod.scores(measured.head), humod.ratings).statistic)
 
 
 def test_a_row_that_is_not_measured_on_all_rows_has_no_ratio(found: Reproduction) -> None:
-    figure = at(found, tables.PRIOR, "NORM-PROB", "HUMOD S")
-    assert (figure.published, figure.measured, figure.n) == (0.19, pytest.approx(1.0), 20)
-    ratio = at(found, tables.RATIO, "NORM-PROB", "ratio")
+    figure = at(found, tables.PRIOR, "NORM-PROB", "HUMOD S, ours")
+    assert (figure.measured, figure.n) == (pytest.approx(1.0), 20)
+    ratio = at(found, tables.RATIO, "NORM-PROB", "ratio, ours")
     assert ratio.low is None
     assert at(found, tables.RATIO, "COS-MAX-BERT", "ratio").published == 6.7
-    assert tables.sensitivity_ratio([{f"{column} S": 0.5 for column in FIVE[1:]}]) != 1.0, "one column is missing"
+    assert correlations.sensitivity_ratio([{f"{column} S": 0.5 for column in FIVE[1:]}]) != 1.0, "one column is missing"
 
 
 def test_a_row_that_cannot_be_measured_says_what_to_do(found: Reproduction) -> None:
@@ -251,18 +291,20 @@ def test_a_row_that_cannot_be_measured_says_what_to_do(found: Reproduction) -> N
 
 
 def test_three_runs_have_a_mean_and_a_deviation_in_every_table_that_prints_them(found: Reproduction) -> None:
-    cells = [at(found, table, "NUP-BERT (H)", "HUMOD S") for table in (tables.PRIOR, tables.OWN, tables.NEGATIVES)]
+    cells = [
+        at(found, table, "NUP-BERT (H)", "HUMOD S, ours") for table in (tables.PRIOR, tables.OWN, tables.NEGATIVES)
+    ]
     assert len({cell.measured for cell in cells}) == 1
     assert not math.isnan(cells[0].measured)
-    assert cells[0].low is None
-    assert at(found, tables.PRIOR + tables.DEVIATION, "NUP-BERT (H)", "HUMOD S").measured > 0
+    assert cells[0].low is not None
+    assert at(found, tables.PRIOR + tables.DEVIATION, "NUP-BERT (H)", "HUMOD S, ours").measured > 0
 
 
 def test_the_ratio_is_of_the_mean_correlations(found: Reproduction) -> None:
-    values = [at(found, tables.OWN, "IDK (H)", f"{column} S").measured for column in FIVE]
-    ratio = at(found, tables.RATIO, "IDK (H)", "ratio")
+    values = [at(found, tables.OWN, "IDK (H)", f"{column} S, ours").measured for column in FIVE]
+    ratio = at(found, tables.RATIO, "IDK (H)", "ratio, ours")
     assert ratio.measured == pytest.approx(max(values) / min(values))
-    assert ratio.published == 3.9
+    assert at(found, tables.RATIO, "IDK (H)", "ratio").published == 3.9
 
 
 # Masking
@@ -300,43 +342,86 @@ def test_verdicts_are_by_what_the_authors_released_and_our_network_gets_none(fou
     starts = (
         "Only a small fraction of IDK's weights is above 0.01 (section 5.1): confirmed; 3, 3 and 3 of 768 ",
         "Random negatives make more weights large (Figure 2): confirmed; ",
-        "IDK does not beat the raw next-sentence head on Spearman (Table 11): refuted; ",
+        "On these rows, L1 helps where the negative is fixed (section 5.2, Table 5): confirmed; ",
+        "On these rows, L2 does about as well as L1 (section 5, of validation rows): undecided; ",
+        "On these rows, one fixed negative does as well as random ones (section 5.2, Table 5): undecided; ",
+        "On these rows, IDK depends little on what it is trained on (Table 3): undecided; ",
+        "Outside FED, IDK does not beat the raw next-sentence head on Spearman (appendix I, Table 11): refuted; ",
+        "On FED, IDK beats the raw next-sentence head on Spearman (appendix I, Table 11): confirmed; ",
+        "The four findings by three runs are about these rows with other seeds. ",
         "IDK depends least on the test set (Table 4): ",
+        "Printed cells that the authors' files give again, as far as two decimals show: ",
+        "The four cells of Table 5, H, random, ",
         *["On our vectors"] * 5,
         "Targets for IDK on the embedded features, set before it was measured: HUMOD ",
     )
     for start, note in zip(starts, found.notes, strict=False):
         assert note.startswith(start), note
-        assert re.search(r"\.\d", note)
         assert not (note.startswith("On our") and re.search("confirmed|refuted|undecided", note)), note
 
 
+def test_a_difference_over_runs_has_welchs_interval() -> None:
+    first, second = [0.58, 0.585, 0.59], [0.36, 0.42, 0.47]
+    cell, comparison = "HUMOD S", ablations.L1_OR_NONE["H"]
+    runs = {comparison.first: [{cell: v} for v in first], comparison.second: [{cell: v} for v in second]}
+    found = ablations.compare_runs(runs, comparison, [cell])
+    variances = [np.var(values, ddof=1) / 3 for values in (first, second)]
+    degrees = sum(variances) ** 2 / sum(v**2 / 2 for v in variances)
+    margin = stats.t.ppf(0.975, degrees) * sum(variances) ** 0.5
+    assert found.value == pytest.approx(np.mean(first) - np.mean(second))
+    assert (found.low, found.high) == pytest.approx((found.value - margin, found.value + margin))
+    assert comparison.name == "H_IDK_bce_L1 less H_IDK_bce"
+
+
+def test_cells_that_differ_from_the_printed_ones_are_listed_with_both_numbers() -> None:
+    figures = [
+        Figure(tables.ABLATIONS, "H, random", "FED-cor S", 0.1, 0.1328),
+        Figure(tables.ABLATIONS, "H, random", "HUMOD S", 0.6, 0.6049),
+        Figure(tables.ABLATIONS, "H, random", "HUMOD S, ours", None, 0.1),
+        Figure(tables.TRIPLET, "H, idk", "FED-cor S", 0.1, 0.098),
+    ]
+    [sentence] = list_disagreements(figures)
+    assert "Table 5 1 of 2, Table 9 1 of 1" in sentence
+    assert sentence.endswith("Table 5, H, random, FED-cor S: printed 0.10, files 0.133.")
+
+
 def test_without_the_authors_files_nothing_is_decided(measured: idk.IdkMeasures) -> None:
-    scores = tables.correlate_prior_scores(measured.test, {"COS-FT": ["length"]})
-    assert list(list_paper_findings(None, scores)) == []
-    weights = list(list_paper_findings(made_up_weights(), scores))
-    assert len(weights) == 2
-    bare = idk.assemble_idk(replace(measured, authors=None))
+    scores = correlations.correlate_rows(measured.test, {"COS-FT": ["length"]})
+    test = correlations.Measured({}, scores, scores)
+    assert list(list_paper_findings(None, None, test)) == []
+    assert len(list(list_paper_findings(made_up_weights(), None, test))) == 2
+    assert len(list(list_paper_findings(None, made_up_results(), test))) == 4
+    bare = idk.assemble_idk(replace(measured, authors=None, results=None))
     assert "figure-1" not in bare.drawings
-    assert bare.notes[-1].startswith(
-        "judgements/idk/authors_weights.jsonl.gz is not in the data folder; it is collected"
-    )
+    assert math.isnan(at(bare, tables.ABLATIONS, "H, idk", "HUMOD S").measured)
+    for note, file in zip(bare.notes[-2:], (WEIGHTS, RESULTS), strict=True):
+        assert note.startswith(f"{file.path} is not in the data folder; it is collected")
 
 
-def runs_of(humod: float) -> list[dict[str, float]]:
-    return [{f"{column} S": humod if column == "HUMOD" else 0.3 for column in FIVE}]
+def scored_rows(values: dict[str, float]) -> correlations.ScoredRows:
+    """Rows whose Spearman is as given on HUMOD and .3 elsewhere."""
+    cells: dict[str, dict[str, ColumnCorrelation]] = {}
+    for column in FIVE:
+        of_cell = {row: value if column == "HUMOD" else 0.3 for row, value in values.items()}
+        cells[f"{column} S"] = {
+            row: ColumnCorrelation(BootstrapPlan().interval(value, np.full(9, value), 9, 0, 9), np.full(9, value))
+            for row, value in of_cell.items()
+        }
+    return correlations.ScoredRows(cells, {row: [row] for row in values})
 
 
 def test_what_our_network_does_follows_the_numbers() -> None:
-    test = {
-        IdkVariant("H"): runs_of(0.58),
-        IdkVariant("TC-S"): runs_of(0.50),
-        IdkVariant("H", "idk", "none"): runs_of(0.42),
-        IdkVariant("TC-S", "idk", "none"): runs_of(0.49),
+    values = {
+        IdkVariant("H"): 0.58,
+        IdkVariant("TC-S"): 0.50,
+        IdkVariant("H", "idk", "none"): 0.42,
+        IdkVariant("TC-S", "idk", "none"): 0.49,
+        IdkVariant("H", "random"): 0.4,
     }
-    head = runs_of(0.4)[0]
+    own = scored_rows({**{variant.short: value for variant, value in values.items()}, correlations.OWN_HEAD: 0.4})
     masked = {"a": MaskedAccuracy(0.9, 0.6, 0.9, 0.8, 10), "b": MaskedAccuracy(0.9, 0.5, 0.9, 0.8, 10)}
-    said = list(list_own_results(test, head, masked, made_up_weights()))
+    weights = {variant: fits for variant, fits in made_up_weights().items() if variant in values}
+    said = list(list_own_results(own, masked, weights))
     assert "0.58 with L1 and 0.42 without on H" in said[0]
     assert "a 0.900 to 0.600 (true reply ahead 0.900 to 0.800)" in said[1]
     assert "differs most on HUMOD between the training sets, 0.58 trained on H and 0.50" in said[2]
@@ -370,6 +455,66 @@ def test_the_authors_scores_give_the_published_correlations_to_the_last_digit(pu
             for kind, method in (("S", stats.spearmanr), ("P", stats.pearsonr)):
                 cell = f"{rows.column.name} {kind}"
                 assert method(own, values).statistic == pytest.approx(cells[cell], abs=1e-6), (row, cell)
+
+
+def test_the_authors_results_give_the_printed_tables_but_for_four_cells(published: Path) -> None:
+    results = read_authors_results()
+    penalized = [variant for variant in list_variants() if variant.regularization != "l2"]
+    bce, triplet = ({v.long: v for v in penalized if v.loss == loss} for loss in ("bce", "triplet"))
+    proposed = {v.metric: v for v in bce.values() if v.regularization == "l1" and v.negative != "random"}
+    every = {variant.short: variant for variant in list_variants()}
+    wrong = {
+        "H, random, FED-cor S": (0.1, 0.133),
+        "H, random, FED-cor P": (0.11, 0.225),
+        "H, random, FED-rel S": (0.14, 0.218),
+        "H, random, FED-rel P": (0.09, 0.287),
+    }
+    of_idk = {row: cells for row, cells in tables.TABLE_11.items() if row in proposed}
+    for printed, rows, runs, n_cells, differing in (
+        (tables.TABLE_5, bce, results.test, 80, wrong),
+        (tables.TABLE_9, triplet, results.test, 80, {}),
+        (tables.TABLE_10, every, results.valid, 96, {}),
+        (of_idk, proposed, results.test, 60, {}),
+    ):
+        values = {
+            f"{row}, {cell}": (one.mean, float(np.mean([run[cell] for run in runs[rows[row]]])))
+            for row, cells in printed.items()
+            for cell, one in cells.items()
+        }
+        assert len(values) == n_cells
+        apart = {name: (one, round(two, 3)) for name, (one, two) in values.items() if abs(one - two) > 0.005}
+        assert apart == differing
+    for cell in ("FED-cor S", "FED-cor P", "FED-rel S", "FED-rel P"):
+        assert tables.TABLE_5["H, random"][cell] == tables.TABLE_9["H, idk"][cell]
+
+
+def test_the_authors_scores_of_usrs_validation_rows_are_those_of_our_rows(published: Path) -> None:
+    results = read_authors_results()
+    rows = read_valid_rows(read_test_rows()[1])
+    scores = collect_prior_rows([rows], ["length"], results.usr_scores).known[0]
+    ratings: dict[str, list[float]] = {}
+    for rating in rows.data.ratings:
+        if rating.aspect == rows.column.aspect and rating.response is not None:
+            ratings.setdefault(rating.response, []).append(rating.value)
+    for row in BASELINES:
+        own = [scores[row][name] for name in ratings]
+        means = [np.mean(values) for values in ratings.values()]
+        assert stats.spearmanr(own, means).statistic == pytest.approx(results.baselines[row]["USR-TC S"], abs=1e-9)
+        assert stats.pearsonr(own, means).statistic == pytest.approx(results.baselines[row]["USR-TC P"], abs=1e-9)
+
+
+def test_results_that_are_not_the_authors_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / RESULTS.path
+    path.parent.mkdir(parents=True)
+    name = "exp/HUMOD_IDK_bce_L1_wt1_lim3750/test_results_HUMOD.csv"
+    for text, message in (
+        ("spearman,pearson\n0.1,0.2\n", "'text' must be a CSV file with 3 lines and the columns spearman, pearson"),
+        ("spearman\n0.1\n0.2\n0.3\n", "'text' must be a CSV file with 3 lines"),
+        ("spearman,pearson\n0.1,0.2\n0.1,0.2\n0.1,0.2\n", "results of .* are missing"),
+    ):
+        path.write_bytes(gzip.compress(json.dumps({"path": name, "text": text}).encode()))
+        with pytest.raises(InputError, match=message):
+            read_authors_results(tmp_path)
 
 
 def test_a_file_that_is_not_the_authors_is_refused(tmp_path: Path) -> None:
@@ -518,7 +663,7 @@ def test_what_is_not_stored_says_how_to_compute_it(monkeypatch: pytest.MonkeyPat
     ):
         assert rows.absent[row].startswith(f"{row}: not measured: ")
         assert command in rows.absent[row]
-    assert list(rows.names) == [*map(prior.find_printed_row, prior.LIVE), tables.AUTHORS_IDK]
+    assert list(rows.names) == [*map(prior.find_printed_row, prior.LIVE), correlations.AUTHORS_IDK]
     assert rows.names["GRADE"] == ["grade"]
     assert "trained here" in rows.notes["GRADE"]
 
@@ -527,7 +672,7 @@ def test_a_metric_that_is_named_takes_the_place_of_stored_scores(monkeypatch: py
     monkeypatch.setattr(prior, "find_missing_files", lambda: [PREDICTIONS])
     rows = collect_prior_rows([made_up_rows("HUMOD", 0, 3)], ["length"])
     assert rows.specs == ["length"]
-    assert list(rows.names) == ["length", tables.AUTHORS_IDK]
+    assert list(rows.names) == ["length", correlations.AUTHORS_IDK]
 
 
 def test_scores_of_another_machine_are_added_to_those_that_are_there(tmp_path: Path) -> None:
@@ -572,7 +717,7 @@ def small(measured: idk.IdkMeasures, monkeypatch: pytest.MonkeyPatch) -> None:
         "measure_masking": lambda *_: measured.masked,
         "read_test_rows": lambda: [made_up_rows(column, i, 12) for i, column in enumerate(FIVE)],
         "read_valid_rows": lambda _: made_up_rows("USR-TC", 1, 12),
-        "find_missing_files": lambda: [WEIGHTS, PREDICTIONS],
+        "find_missing_files": lambda: [WEIGHTS, PREDICTIONS, RESULTS],
     }
     for name, made in replaced.items():
         monkeypatch.setattr(idk, name, made)
@@ -583,10 +728,10 @@ def small(measured: idk.IdkMeasures, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_what_is_stored_or_released_the_command_goes_on(small: None) -> None:
     result = idk.reproduce()
-    assert not math.isnan(at(result, tables.PRIOR, "length", "HUMOD S").measured)
+    assert not math.isnan(at(result, tables.PRIOR, "length", "HUMOD S, ours").measured)
     assert math.isnan(at(result, tables.PRIOR, "NORM-PROB", "HUMOD S").measured)
     assert "jobs nup" in at(result, tables.PRIOR, "NUP-BERT (H)", "HUMOD S").note
-    assert not math.isnan(at(result, tables.OWN, "IDK (H)", "HUMOD S").measured)
+    assert not math.isnan(at(result, tables.OWN, "IDK (H)", "HUMOD S, ours").measured)
 
 
 def test_scores_that_are_known_are_joined_by_id() -> None:
@@ -613,18 +758,16 @@ def test_the_results_page_is_what_the_released_and_stored_scores_give(published:
         )
     live = {*prior.LIVE, *prior.OWN_NETWORKS}  # computed, neither released nor stored
     names_by_row = {row: keys for row, keys in known.names.items() if row not in live}
-    rebuilt = tables.correlate_prior_scores(columns, names_by_row)
+    rebuilt = correlations.correlate_rows(columns, names_by_row)
     page = json.loads((Path(__file__).parents[2] / "docs" / "results" / "idk.json").read_text(encoding="utf-8"))
     written = {(cell["table"], cell["row"], cell["column"]): cell for cell in page}
     compared = 0
     for row in names_by_row:
-        table = tables.NEGATIVES if row in (tables.HEAD, tables.AUTHORS_IDK) else tables.PRIOR
+        table = tables.NEGATIVES if row in (correlations.HEAD, correlations.AUTHORS_IDK) else tables.PRIOR
         for cell in tables.TEST:
-            interval = rebuilt.interval(row, cell)
-            expected = (interval.value, interval.low, interval.high) if interval else (None, None, None)
-            if len(names_by_row[row]) > 1:  # the mean of several runs
-                expected = (tables.mean_over_runs(rebuilt.runs(row), cell), None, None)
-            found = written[table, row, cell]
+            mean = rebuilt.mean(row, cell)
+            expected = mean.interval[:3] if mean else (None, None, None)
+            found = written[table, row, cell if row in (*BASELINES, correlations.AUTHORS_IDK) else cell + OURS]
             assert [found[key] for key in ("measured", "low", "high")] == pytest.approx(expected, abs=1e-6), (row, cell)
             compared += expected[0] is not None
     assert compared >= 110

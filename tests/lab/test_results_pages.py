@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from rejoinder_lab.papers import load_reproduction, reproduction_names
-from rejoinder_lab.papers.base import Figure, Reproduction, reproduction_tables, write_reproduction
+from rejoinder_lab.papers.base import OURS, Figure, Reproduction, reproduction_tables, write_reproduction
 from rejoinder_lab.papers.sugar import measures, statistics
 from rejoinder_lab.papers.sugar.earlier import list_earlier
 from rejoinder_lab.papers.sugar.rankers import TFIDF
@@ -18,7 +18,7 @@ from rejoinder_lab.papers.sugar.rankers import TFIDF
 from rejoinder.selection.ranking.evaluation import ranker_standings
 from rejoinder.selection.ranking.result import NDCG, PRECISION
 from rejoinder.table import to_markdown
-from tools.paper_index import find_cells, find_example, read_inventory
+from tools.paper_index import find_cells, find_example, judge_cell, read_inventory
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
@@ -106,6 +106,20 @@ def test_the_index_lists_every_table_and_figure_of_the_papers() -> None:
 
 def spelled_out(numbers: re.Match[str]) -> str:
     return " ".join(f"{numbers[1]} {n}" for n in range(int(numbers[2]), int(numbers[3]) + 1))
+
+
+def test_a_figure_is_better_only_in_a_column_that_says_what_is() -> None:
+    cell = {"column": "Precision@1", "published": 0.5, "measured": 0.6}
+    spread = {**cell, "column": "Precision@1, standard deviation"}
+    by_column = {"better": {"^Precision@1$": "higher", "copy": "lower"}}
+    assert [judge_cell(by_column, one) for one in (cell, spread)] == ["better", "higher"]
+    assert judge_cell(by_column, {**cell, "column": "copy minus true"}) == "worse"
+    assert [judge_cell({"better": "higher"}, cell), judge_cell({}, cell)] == ["better", "higher"]
+
+
+def test_our_network_is_not_compared_with_the_printed_figures_of_idk() -> None:
+    assert not [entry["name"] for entry in read_inventory()["idk"] if "better" in entry]
+    assert not [f for f in figures_of("idk") if f.column.endswith(OURS) and f.published is not None]
 
 
 @pytest.mark.parametrize("paper", PAPERS)

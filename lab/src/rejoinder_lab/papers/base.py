@@ -12,6 +12,9 @@ from rejoinder.model_use import ModelUse
 from rejoinder.table import Cell, Estimate, Table, to_markdown
 
 EARLIER = "measured earlier"  # the note of a figure that is kept as data, because what it was computed from is lost
+# Ends the name of a column with what a network of ours gives, beside the column of a paper that its authors' own files
+# give again: networks, data and features differ, so no published figure stands beside it.
+OURS = ", ours"
 NOT_MEASURED = "Not measured"  # the beginning of the note of a figure without a value, which then says why
 _MOST_ROWS = 4  # of those that were not measured for one reason, which a note names
 
@@ -52,12 +55,19 @@ def reproduction_tables(reproduction: Reproduction) -> list[Table]:
         columns = list(dict.fromkeys(f.column for f in figures))
         published = any(f.published is not None for f in figures)
         early_rows, early_columns = _find_earlier(figures)
-        heads = [title, *(head for c in columns for head in _figure_heads(early_columns.get(c, c), published))]
+        heads = [
+            title,
+            *(head for c in columns for head in _figure_heads(c, columns, early_columns.get(c, c), published)),
+        ]
         cells = {(f.row, f.column): f for f in figures}
         rows = [
             [
                 early_rows.get(row, row),
-                *(cell for column in columns for cell in _figure_cells(cells.get((row, column)))[not published :]),
+                *(
+                    cell
+                    for column in columns
+                    for cell in _figure_cells(cells.get((row, column)))[not published or column.endswith(OURS) :]
+                ),
             ]
             for row in dict.fromkeys(f.row for f in figures)
         ]
@@ -85,8 +95,12 @@ def _describe_not_measured(figures: Sequence[Figure]) -> Iterator[str]:
         yield f"{NOT_MEASURED}: {'; '.join([*rows[:_MOST_ROWS], *more])}{note.removeprefix(NOT_MEASURED)}."
 
 
-def _figure_heads(column: str, published: bool) -> list[str]:
-    return [f"{column}: published", "measured"] if published else [column]
+def _figure_heads(column: str, columns: Sequence[str], name: str, published: bool) -> list[str]:
+    if not published:
+        return [name]
+    if column.endswith(OURS):
+        return [OURS.removeprefix(", ")]
+    return [f"{name}: published", "theirs" if column + OURS in columns else "measured"]
 
 
 def _figure_cells(figure: Figure | None) -> list[Cell]:

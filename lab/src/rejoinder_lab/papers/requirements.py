@@ -1,4 +1,4 @@
-"""What a reproduction needs (published sets, models of the catalog, stored answers) and what of it is missing here.
+"""What a reproduction needs (published sets, models, libraries, stored answers) and what of it is missing here.
 
 A paper's folder names it beside ``REPRODUCTIONS``::
 
@@ -8,9 +8,10 @@ A paper's folder names it beside ``REPRODUCTIONS``::
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import NamedTuple
 
 from rejoinder.data.dataset import missing_file_hint
@@ -28,6 +29,7 @@ class Requirements:
 
     - ``datasets`` and ``models``: without one of them, nothing is measured.
     - ``row_models``: without one of them, some rows are not measured.
+    - ``row_libraries``: a library that is an extra of the same name, and the rows that are not measured without it.
     - ``answers``: stored answers, one file per row or group of rows; without one, these rows are not measured.
     - ``weights``: the set of weights that its figures stand on; None for the default set. Where a user has set
       ``REJOINDER_WEIGHTS``, that one is used instead.
@@ -36,20 +38,23 @@ class Requirements:
     datasets: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     row_models: tuple[str, ...] = ()
+    row_libraries: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     answers: tuple[str, ...] = ()
     weights: WeightSet | None = None
 
 
 class MissingPart(NamedTuple):
-    """A part that is not here: what it is, its name, what to do, and whether nothing can be measured without it."""
+    """A part that is not here: what it is, its name, what to do, and what cannot be measured without it."""
 
     kind: str
     name: str
     remedy: str
-    needed: bool
+    needed: bool  # for everything
+    rows: tuple[str, ...] = ()  # otherwise, if they can be named
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.name}: {'needed' if self.needed else 'some rows need it'}; {self.remedy}"
+        rows = f"without it these rows are not measured: {', '.join(self.rows)}" if self.rows else "some rows need it"
+        return f"{self.kind} {self.name}: {'needed' if self.needed else rows}; {self.remedy}"
 
 
 def find_missing_parts(paper: str, requirements: Requirements) -> list[MissingPart]:
@@ -59,6 +64,9 @@ def find_missing_parts(paper: str, requirements: Requirements) -> list[MissingPa
         if not is_model_available(find_model(name)):
             remedy = str(ModelMissingError(name)).partition("; ")[2]
             parts.append(MissingPart("model", name, remedy, name in requirements.models))
+    for name, rows in requirements.row_libraries.items():
+        if find_spec(name) is None:
+            parts.append(MissingPart("library", name, f'install it with: pip install "rejoinder[{name}]"', False, rows))
     for name in requirements.answers:
         if find_stored_answers(paper, name) is None:
             module = f"rejoinder_lab.papers.{paper.replace('/', '.')}.jobs"

@@ -6,7 +6,7 @@ REPRODUCTIONS = ("idk",)
 REQUIREMENTS = {
     "idk": Requirements(
         datasets=("idk", "usr", "fed/turn", "corpus/dialogues"),
-        row_models=("glove-6b-50d", "smollm2-135m"),
+        row_libraries={"torch": ("GRADE", "DYNA-EVAL")},
         weights="research",
     ),
 }

@@ -1,7 +1,7 @@
 """The IDK paper (Berlot-Attwell and Rudzicz 2022): Tables 2 to 11, Figures 1 to 7.
 
-Baselines, weights and Figures 1 to 7 are from what the authors released. The regressions of ours are trained on the
-vectors of the package's cross-encoder instead of BERT's; nothing is chosen by the rated rows.
+The paper's columns are computed again from what the authors released. The regressions of ours, in columns of their own,
+are trained on the vectors of the package's cross-encoder instead of BERT's; nothing is chosen by the rated rows.
 """
 
 from __future__ import annotations
@@ -16,8 +16,17 @@ from rejoinder.types import Dialogue
 from rejoinder_lab.papers.base import Reproduction
 from rejoinder_lab.papers.idk import figures as drawings
 from rejoinder_lab.papers.idk import tables
-from rejoinder_lab.papers.idk.authors import WEIGHTS, find_missing_files, read_authors_regressions
-from rejoinder_lab.papers.idk.claims import list_own_results, list_paper_findings
+from rejoinder_lab.papers.idk.ablations import ablation_figures
+from rejoinder_lab.papers.idk.authors import (
+    RESULTS,
+    WEIGHTS,
+    AuthorsResults,
+    find_missing_files,
+    read_authors_regressions,
+    read_authors_results,
+)
+from rejoinder_lab.papers.idk.claims import list_disagreements, list_own_results, list_paper_findings
+from rejoinder_lab.papers.idk.correlations import Measured, correlate_regressions, correlate_rows
 from rejoinder_lab.papers.idk.masking import MaskedAccuracy, measure_masking, read_model_head
 from rejoinder_lab.papers.idk.prior import PriorRows, collect_prior_rows
 from rejoinder_lab.papers.idk.rows import RatedColumn, read_test_rows, read_valid_rows, score_column
@@ -43,14 +52,17 @@ class IdkMeasures:
     masked: Mapping[str, MaskedAccuracy]
     prior: PriorRows
     authors: Runs | None = None  # None where their file is missing
+    results: AuthorsResults | None = None  # the same
 
 
 def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
     """Train, score and compare; ``metrics`` are specs to compute instead of the stored scores of prior metrics."""
     rows = read_test_rows()
     rows.append(read_valid_rows(rows[1]))
-    prior = collect_prior_rows(rows, metrics)
-    authors = None if WEIGHTS in find_missing_files() else read_authors_regressions()
+    missing = find_missing_files()
+    authors = None if WEIGHTS in missing else read_authors_regressions()
+    results = None if RESULTS in missing else read_authors_results()
+    prior = collect_prior_rows(rows, metrics, results.usr_scores if results else None)
     model, encoder = open_aptness(), load_pair_encoder()
     dialogues = [record for record in read_dataset("corpus/dialogues") if isinstance(record, Dialogue)]
     runs = train_all_variants(encoder, dialogues)
@@ -59,39 +71,47 @@ def reproduce(metrics: Sequence[str] | None = None) -> Reproduction:
         score_column(one, encoder, prior.specs, known) for one, known in zip(rows, prior.known, strict=True)
     )
     masked = measure_masking(encoder, dialogues, head, runs[IdkVariant("H")][0])
-    return assemble_idk(IdkMeasures(runs, test, valid, head, masked, prior, authors))
+    return assemble_idk(IdkMeasures(runs, test, valid, head, masked, prior, authors, results))
 
 
 def assemble_idk(measures: IdkMeasures) -> Reproduction:
     """The figures, sentences and drawings of what was measured."""
-    test = tables.correlate_all_runs(measures.runs, measures.test)
-    valid = tables.correlate_all_runs(measures.runs, [measures.valid])
-    head = tables.correlate_run(measures.head, measures.test)
-    prior = tables.correlate_prior_scores(measures.test, measures.prior.names)
-    held_out = tables.correlate_prior_scores([measures.valid], measures.prior.names)
+    results = measures.results
+    test = _measure(measures, measures.test, results.test if results else {})
+    valid = _measure(measures, [measures.valid], results.valid if results else {})
     notes = {**measures.prior.notes, **measures.prior.absent}
     humod, own = measures.test[0], measures.runs[IdkVariant("H")][0]
     figures = [
-        *tables.prior_figures(prior, held_out, notes),
-        *tables.own_figures(test, head, prior, notes),
-        *tables.ratio_figures(test, head, prior, notes),
+        *tables.prior_figures(test, valid, results, notes),
+        *tables.own_figures(test, notes),
+        *tables.ratio_figures(test, notes),
         *tables.example_figures(humod, humod.scores(own).tolist()),
         *tables.masking_figures(measures.masked),
         *tables.idk_validation_figures(valid),
     ]
     figures.sort(key=lambda figure: int(figure.table.split()[1].rstrip(":")))  # in the paper's order
-    figures += tables.large_weight_figures(measures.authors, measures.runs)
+    figures += [*ablation_figures(test), *tables.large_weight_figures(measures.authors, measures.runs)]
+    absent = [file for file, part in ((WEIGHTS, measures.authors), (RESULTS, results)) if part is None]
     sentences = [
-        *list_paper_findings(measures.authors, prior),
-        *list_own_results(test, head, measures.masked, measures.runs),
+        *list_paper_findings(measures.authors, results, test),
+        *list_disagreements(figures),
+        *([] if results is None else [_NOTES.text("printing error")]),
+        *list_own_results(test.own, measures.masked, measures.runs),
         *_NOTES.paragraphs("method"),
         *_NOTES.paragraphs("changes"),
         *measures.prior.absent.values(),
-        *([] if measures.authors else [_NOTES.text("authors' file", file=WEIGHTS.path, reason=WEIGHTS.reason)]),
+        *(_NOTES.text("authors' file", file=file.path, reason=file.reason) for file in absent),
     ]
     return Reproduction(
         "idk", "IDK: relevance by one fixed negative", figures, sentences, dict(_draw_figures(measures))
     )
+
+
+def _measure(
+    measures: IdkMeasures, columns: Sequence[RatedColumn], authors: Mapping[IdkVariant, Sequence[Mapping[str, float]]]
+) -> Measured:
+    prior = correlate_rows(columns, measures.prior.names)
+    return Measured(authors, prior, correlate_regressions(columns, measures.runs, measures.head))
 
 
 def _draw_figures(measures: IdkMeasures) -> Iterator[tuple[str, str]]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from rejoinder.metric import parse
 from rejoinder_lab.papers.idk.authors import BASELINES, PREDICTIONS, find_missing_files, read_authors_scores
+from rejoinder_lab.papers.idk.correlations import AUTHORS_IDK, HEAD
 from rejoinder_lab.papers.idk.language_scores import METRICS
-from rejoinder_lab.papers.idk.rows import ScoresById
+from rejoinder_lab.papers.idk.rows import VALID_SET, ScoresById
 from rejoinder_lab.papers.idk.stored import StoredRun, StoredRuns, read_stored_runs
-from rejoinder_lab.papers.idk.tables import AUTHORS_IDK
 from rejoinder_lab.papers.loader import load_notes
 from rejoinder_lab.papers.own.relevance.measures import AUTHORS_ROW
 from rejoinder_lab.papers.own.relevance.relevance import split_usable
@@ -35,13 +35,20 @@ class PriorRows:
     absent: Mapping[str, str] = field(default_factory=dict)  # row -> why it was not measured
 
 
-def collect_prior_rows(columns: Sequence[RelevanceRows], metrics: Sequence[str] | None = None) -> PriorRows:
-    """Return the scores that are there and what is to be computed; ``metrics`` are specs to compute instead."""
+def collect_prior_rows(
+    columns: Sequence[RelevanceRows],
+    metrics: Sequence[str] | None = None,
+    usr_scores: Mapping[str, Sequence[float]] | None = None,
+) -> PriorRows:
+    """Return the scores that are there and what is to be computed.
+
+    ``metrics`` are specs to compute instead; ``usr_scores`` are the authors' scores of USR's validation rows.
+    """
     stored = {row: runs for row, runs in read_stored_runs().items() if row in STORED and metrics is None}
     able, failed = split_usable(LIVE if metrics is None else metrics)
     computed = {find_printed_row(spec): [spec] for spec in able}
     authors = {} if PREDICTIONS in find_missing_files() else read_authors_scores()
-    known = [{**authors, **_stored_scores(stored, rows)} for rows in columns]
+    known = [{**authors, **_valid_scores(rows, usr_scores or {}), **_stored_scores(stored, rows)} for rows in columns]
     names = {
         **{row: [row] for row in authors},
         **{row: [_name_run(row, run) for run in sorted(runs)] for row, runs in stored.items()},
@@ -84,6 +91,23 @@ def _stored_scores(stored: StoredRuns, rows: RelevanceRows) -> ScoresById:
         for row, runs in stored.items()
         for number, run in runs.items()
         if (scores := run.scores_of(rows)) is not None
+    }
+
+
+def _valid_scores(rows: RelevanceRows, usr_scores: Mapping[str, Sequence[float]]) -> ScoresById:
+    """The authors' scores of USR's validation rows by reply.
+
+    In this order each file gives the correlations that its authors wrote beside it, to the last digit.
+    """
+    if rows.column.dataset != VALID_SET:
+        return {}
+    responses = [pair.response for pair in rows.data.pairs()]
+    systems = list(dict.fromkeys(response.system for response in responses))
+    by_system = sorted(responses, key=lambda one: systems.index(one.system))
+    orders = {row: responses if row == HEAD else by_system for row in usr_scores}
+    return {
+        row: {response.id: score for response, score in zip(orders[row], scores, strict=True)}
+        for row, scores in usr_scores.items()
     }
 
 

@@ -29,6 +29,7 @@ SPEARMAN, PEARSON = "S", "P"  # in the names of cells, as "HUMOD S"
 METHODS: Mapping[str, Method] = {SPEARMAN: "spearman", PEARSON: "pearson"}
 ScoresById: TypeAlias = Mapping[str, Mapping[str, float]]  # name -> response -> score
 Values = NDArray[np.float64]
+VALID_SET = "usr/topical_chat"
 _FREE_METRICS = ("length",)  # scoring wants a metric; this one costs nothing and is not shown
 
 
@@ -86,10 +87,10 @@ def read_test_rows() -> list[RelevanceRows]:
 
 def read_valid_rows(test: RelevanceRows) -> RelevanceRows:
     """Return the paper's validation rows: USR's contexts that are not in the test rows (HUMOD's are not here)."""
-    data = read("dataset:usr/topical_chat")
+    data = read(f"dataset:{VALID_SET}")
     tested = set(test.units.values())
     responses = {p.response.id: p.response for p in data.pairs() if (p.item.dialogue or p.item.id) not in tested}
     ratings = [rating for rating in data.ratings if rating.response in responses]
-    column = RelevanceColumn("USR-TC", "usr/topical_chat", test.column.aspect, None, test.column.seed)
+    column = RelevanceColumn("USR-TC", VALID_SET, test.column.aspect, None, test.column.seed)
     chosen = replace(data, responses=responses, ratings=ratings)
     return RelevanceRows(column, chosen, {name: response.item for name, response in responses.items()})
