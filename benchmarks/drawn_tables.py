@@ -642,9 +642,9 @@ class Rules:
         left_out: Counter[str] = Counter()
         left_out["empty ratings"] = sum(cell.way is None for n in rated for cell in cells[n])
         self._check_keys()
-        self._replies(rated, left_out)
+        in_meta = self._replies(rated, left_out)
         for n, column in enumerate(columns):
-            if n in used or (column.field == "unnamed" and self._is_empty(n)):
+            if n in used or n in in_meta or (column.field == "unnamed" and self._is_empty(n)):
                 continue
             if all(row[n] is ABSENT for row in table.rows):
                 continue
@@ -704,7 +704,8 @@ class Rules:
         ]
         return repr([(n, c) for n, c in enumerate(cells) if c is ABSENT and n not in numbers]) + repr(plain)
 
-    def _replies(self, rated: set[int], left_out: Counter[str]) -> None:
+    def _replies(self, rated: set[int], left_out: Counter[str]) -> set[int]:
+        """Read the replies and their ratings; return the columns that hold no field and say something of a reply."""
         table, reading, options = self.table, self.reading, self.table.options
         in_memory = table.form == "frame"
         has_rater = "rater" in self.by_field
@@ -716,6 +717,8 @@ class Rules:
         numbers: Counter[Any] = Counter()
         later: list[tuple[Any, Reply, str, float, int, bool]] = []
         repeated = 0
+        unknown = [n for n, column in enumerate(table.columns) if column.field == "unknown"]
+        said_first: dict[Any, list[Any]] = {}
 
         for number, row in enumerate(table.rows):
             key = self._key(row)
@@ -744,9 +747,12 @@ class Rules:
             is_new = not is_repeat or lone
             counts[content] += 1
             reply = (content, counts[content]) if lone else (content, 1)
+            said = [(n, row[n]) for n in unknown if row[n] not in ("", None, ABSENT)]
             if is_new:
                 reading.replies[key] += 1
+                said_first[reply] = said
             else:
+                left_out["other values for meta in a reply's later rows"] += bool(said and said != said_first[reply])
                 repeated += 1 if not rated or not sources else 0
                 if self.repeats is None and not self.has_id and not (sources and has_rater):
                     reading.refused.add("rows that repeat a reply")
@@ -784,6 +790,7 @@ class Rules:
             reading.rows.clear()
         if not reading.replies:
             reading.refused.add("nothing to read")
+        return {n for said in said_first.values() for n, _ in said}
 
     def _add_named(
         self, named: dict[Any, float], place: Any, value: float, is_copy: bool, number: int, copies: set[int]

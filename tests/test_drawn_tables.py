@@ -26,9 +26,9 @@ def test_every_rating_reference_and_row_is_read_or_named(tmp_path: Path, seed: i
 def test_a_difference_is_seen_and_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    columns = (Column("prompt", "context"), Column("reply", "response"), Column("note", "unknown"))
-    table = Table(columns, (("Hi?", "Yes.", "x"), ("Where?", "Here.", "y")), "csv")
-    assert read_with_rejoinder(table, tmp_path).unused == Rules(table).read().unused == {"note"}
+    columns = (Column("prompt", "context"), Column("reply", "response"), Column("index", "row number"))
+    table = Table(columns, (("Hi?", "Yes.", "1"), ("Where?", "Here.", "2")), "csv")
+    assert read_with_rejoinder(table, tmp_path).unused == Rules(table).read().unused == {"index"}
     key = Rules._key
     monkeypatch.setattr(Rules, "_key", lambda *row: ("t", "Another reply.", *key(*row)[2:]))
     assert compare(table, tmp_path)[1].startswith("replies: expected [('t', 'Another reply.'")

@@ -304,7 +304,7 @@ def test_items_without_replies_come_from_contexts_and_references(tmp_path: Path)
     found = imported("csv", csv_of(tmp_path, "context,reference,note\na,b,n\n"), tally)
     (item,) = found.items.values()
     assert item.references == (Reference("b"),)
-    assert tally.unused == {"note"}
+    assert (item.meta, tally.unused) == ({"note": "n"}, set())
 
 
 @pytest.mark.parametrize("text", ["[1, 2", "nonsense", '{"a": 1}\n{"a": \n', "[[[[", "[" * 100_000, "[]", "[3]", '"x"'])
@@ -333,7 +333,7 @@ def test_parquet_is_read_by_columns_and_rows(tmp_path: Path) -> None:
     found = imported("parquet", path, tally, fields=ARROW_FIELDS)
     assert [[t.text for t in i.context] for i in found.items.values()] == [["Hello!", "Hi."], ["What?"]]
     assert [(r.value, r.rater) for r in found.ratings] == [(1.5, "unnamed:1")]
-    assert tally.unused == {"skip"}
+    assert [r.meta for r in found.responses.values()] == [{"skip": row["skip"]} for row in ROWS]
     assert tally.left_out == {"empty ratings": 1}
 
 
@@ -429,7 +429,7 @@ def test_an_error_of_parquet_lists_every_column(tmp_path: Path) -> None:
         imported("parquet", path, fields={"response": "said"}, system="x")
     tally = ImportTally()
     imported("parquet", path, tally, fields={"context": "asked", "response": "said"}, system="x")
-    assert tally.unused == {"ticket_id"}
+    assert tally.columns["ticket_id"] == "meta.ticket_id"
 
 
 @pytest.mark.parametrize("name", ["csv", "jsonl", "parquet"])

@@ -115,10 +115,10 @@ def test_the_command_writes_what_can_be_read_and_tells_what_it_left_out(tmp_path
 
 
 def test_the_command_writes_to_standard_output_and_reads_standard_input() -> None:
-    status, output, told = run("csv", "-", "--system", "x", stdin="context,response,note\nHello!,Hi.,n\n")
+    status, output, told = run("csv", "-", "--system", "x", stdin="context,response,note,index\nHello!,Hi.,n,1\n")
     assert status == 0
     assert [line.split('"')[3] for line in output.splitlines()] == ["item", "response"]
-    assert told.splitlines()[-1] == "not used: note"
+    assert told.splitlines()[-1] == "not used: index"
 
 
 def test_nothing_is_written_when_an_import_fails(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_every_option_of_the_command_reaches_the_library(tmp_path: Path) -> None
 
 def test_a_tally_names_only_so_many(tmp_path: Path) -> None:
     header = ",".join(f"n{i:02}" for i in range(20))
-    path = save(tmp_path / "t.csv", f"context,response,{header}\na,b,{header}\n")
+    path = save(tmp_path / "t.csv", f"context,response,{header}\na,b,{',' * 19}\n")
     tally = ImportTally()
     imported("csv", path, tally, system="x")
     assert tally.summary("csv").endswith("n10, n11 and 8 more")

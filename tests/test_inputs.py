@@ -20,7 +20,9 @@ import pytest
 
 import rejoinder
 from rejoinder.data import reader, spool
+from rejoinder.data.dialogue_places import turns_after
 from rejoinder.data.inputs import Input, import_, read_dialogues
+from rejoinder.data.parts import read_meta_prompt
 from rejoinder.data.shards.pack import write_record_file
 from rejoinder.errors import InputError
 from rejoinder.scoring.run import Plan, run
@@ -246,7 +248,7 @@ def test_errors_of_a_chat_log_name_the_lines_of_the_users_file(tmp_path: Path) -
         rejoinder.read(a, b)
 
 
-def test_chat_logs_of_one_name_without_ids_are_told_what_to_do(tmp_path: Path) -> None:
+def test_chat_logs_of_one_name_without_ids_are_other_conversations(tmp_path: Path) -> None:
     def log(asked: str) -> dict[str, Any]:
         return {
             "model": asked,
@@ -254,10 +256,12 @@ def test_chat_logs_of_one_name_without_ids_are_told_what_to_do(tmp_path: Path) -
         }
 
     a, b = (save(tmp_path / folder / "log.jsonl", log(asked)) for folder, asked in (("a", "Hi?"), ("b", "Ho?")))
-    with pytest.raises(
-        InputError, match=r"item id 'log-1/1' was already used in .*; give it another id, or rename one"
-    ):
-        rejoinder.read(a, b)
+    data = rejoinder.read(a, b)
+    assert [(item.id, item.dialogue) for item in data.items.values()] == [
+        ("log-1/1", "log-1"),
+        ("log/log-1/1", "log/log-1"),
+    ]
+    assert "conversations with another beginning than an earlier file's = renamed (1)" in data.imported[1]
     assert len(rejoinder.read(a, b.rename(b.with_name("other.jsonl"))).items) == 2
 
 
@@ -507,3 +511,75 @@ def test_a_dialogue_without_a_corpus_gets_the_name_of_its_file(tmp_path: Path) -
     lines = [{"id": "d1", "turns": turns}, {"id": "d2", "turns": turns, "corpus": "films"}]
     path.write_text("\n".join(map(json.dumps, lines)))
     assert [dialogue.corpus for dialogue in read_dialogues([str(path)])] == ["support", "films"]
+
+
+# Two versions of a system, whose conversations go apart.
+
+
+def talk(name: str, *texts: str, **more: Any) -> dict[str, Any]:
+    roles = ("user", "assistant")
+    return {"id": name, "messages": [{"role": roles[n % 2], "content": text} for n, text in enumerate(texts)], **more}
+
+
+def test_logs_of_two_versions_share_items_and_keep_their_own_futures(tmp_path: Path) -> None:
+    a = save(tmp_path / "a.jsonl", talk("c1", "Rye?", "Yes.", "Spelt?", "Too."), talk("c2", "Where?", "Here.", "Ah."))
+    b = save(tmp_path / "b.jsonl", talk("c1", "Rye?", "No.", "Pity.", "Sorry."), talk("c2", "Where?", "There.", "Oh."))
+    data = rejoinder.read(f"v1={a}", f"v2={b}")
+    assert list(data.items) == ["c1/1", "c1/3", "c2/1", "b/c1/3"]
+    assert {item.dialogue for item in data.items.values()} == {"c1", "c2"}
+    after = {pair.response.id: [turn.text for turn in turns_after(pair)] for pair in data.pairs()}
+    assert after == {
+        "c1/1/v1": ["Spelt?", "Too."],
+        "c1/1/v2": ["Pity.", "Sorry."],
+        "c1/3/v1": [],
+        "b/c1/3/v2": [],
+        "c2/1/v1": ["Ah."],
+        "c2/1/v2": ["Oh."],
+    }
+    assert "items with another context than an earlier file's = items of their own (1)" in data.imported[1]
+    scored = run([f"v1={a}", f"v2={b}"], Plan.of(["length"]), tmp_path / "run")
+    assert len(scored.scores) == 6
+    (difference,) = rejoinder.compare(tmp_path / "run")[0].differences
+    assert difference.n == 2
+
+
+def test_namesakes_that_begin_otherwise_are_other_conversations(tmp_path: Path) -> None:
+    a = save(tmp_path / "a.jsonl", talk("1", "Rye?", "Yes.", "So?", "So.", rating=5))
+    b = save(tmp_path / "b.jsonl", talk("1", "Bus?", "At six.", "So?", "So.", rating=4))
+    data = rejoinder.read(f"v1={a}", f"v2={b}")
+    assert list(data.items) == ["1/1", "1/3", "b/1/1", "b/1/3"]
+    assert [(rating.dialogue, rating.meta["system"]) for rating in data.ratings] == [("1", "v1"), ("b/1", "v2")]
+    assert "conversations with another beginning than an earlier file's = renamed (1)" in data.imported[1]
+
+
+def test_a_prompt_of_its_own_stays_with_the_response(tmp_path: Path) -> None:
+    def prompted(prompt: str | None) -> dict[str, Any]:
+        one = talk("c", "Rye?", "Yes.", rating=3)
+        return {**one, "messages": [*([{"role": "system", "content": prompt}] if prompt else []), *one["messages"]]}
+
+    files = [save(tmp_path / f"{name}.jsonl", prompted(prompt)) for name, prompt in (("a", "Be kind."), ("b", None))]
+    data = rejoinder.read(f"v1={files[0]}", f"v2={files[1]}")
+    assert [read_meta_prompt(pair) for pair in data.pairs()] == ["Be kind.", None]
+
+
+def test_two_versions_of_a_dialogue_are_rated_apart(tmp_path: Path) -> None:
+    logs = {"v1": talk("c", "Rye?", "Yes.", "So?", "So."), "v2": talk("c", "Rye?", "No.", "So?", "So.")}
+    files = [
+        f"{name}={save(tmp_path / f'{name}.jsonl', {**log, 'feedback': [{'score': 4, 'rater': 'ann'}]})}"
+        for name, log in logs.items()
+    ]
+    ratings = rejoinder.read(*files).ratings
+    assert {(rating.dialogue, rating.meta["system"]) for rating in ratings} == {("c", "v1"), ("c", "v2")}
+
+
+def test_items_of_our_own_schema_share_what_went_on_otherwise(tmp_path: Path) -> None:
+    first = {"id": "q", "context": ["Rye?"], "future": ["Good."]}
+    a = save(tmp_path / "a.jsonl", first, reply("q", "ann", "Yes."))
+    b = save(tmp_path / "b.jsonl", {**first, "future": ["Bad."]}, reply("q", "bob", "No."))
+    after = [turns_after(pair)[0].text for pair in rejoinder.read(a, b).pairs()]
+    assert after == ["Good.", "Bad."]
+    late = save(tmp_path / "late.jsonl", reply("q", "bob", "No."), {**first, "future": ["Bad."]})
+    with pytest.raises(
+        InputError, match=r"late\.jsonl line 2: item 'q' went on in another way .* before its responses"
+    ):
+        rejoinder.read(a, late)

@@ -22,6 +22,9 @@ SHAPES = Path(__file__).parent / "shapes"
 COUNTS = {
     "openai_messages.jsonl": (3, 3, 3, 0),
     "openai_sharegpt.json": (2, 2, 0, 0),
+    "openai_wildchat.jsonl": (3, 3, 0, 0),
+    "openai_lmsys.jsonl": (2, 2, 0, 0),
+    "openai_gemini.jsonl": (2, 2, 0, 0),
     "openai_finetune.jsonl": (2, 2, 0, 0),
     "openai_responses.jsonl": (3, 3, 0, 0),
     "openai_calls.jsonl": (2, 3, 0, 0),
@@ -255,3 +258,18 @@ def test_turns_of_our_own_schema_may_have_role_and_content(tmp_path: Path) -> No
     assert [(turn.speaker, turn.text) for turn in data.dialogues["d"].turns] == [("user", "Tea?"), ("bot", "Yes.")]
     with pytest.raises(rejoinder.RejoinderError, match="'text' of a turn in 'turns' of dialogue is a list"):
         rejoinder.read(save(tmp_path / "e.jsonl", [{"id": "d", "turns": [{"role": "user", "content": ["x"]}]}]))
+
+
+def test_the_contents_of_gemini_have_their_prompt_and_no_thoughts() -> None:
+    data = rejoinder.read(SHAPES / "openai_gemini.jsonl")
+    assert [response.text for response in data.responses.values()] == ["Yes, until noon.", "Four euros."]
+    assert {response.system for response in data.responses.values()} == {"gemini-pro"}
+    assert {item.meta["system_prompt"] for item in data.items.values()} == {"You sell bread."}
+    assert "message parts that are not text (1)" in data.imported[0]
+
+
+def test_published_chats_have_their_own_ids_and_say_what_is_not_read() -> None:
+    data = rejoinder.read(SHAPES / "openai_wildchat.jsonl")
+    assert {item.dialogue for item in data.items.values()} == {"5f0c", "77ab"}
+    assert "'language' of messages (6)" in data.imported[0], data.imported[0]
+    assert list(rejoinder.read(SHAPES / "openai_lmsys.jsonl").items) == ["c1/1", "c2/1"]

@@ -131,6 +131,36 @@ def test_a_sheet_is_chosen_by_its_name() -> None:
         read("sheet.xlsx", sheet="Nots")
 
 
+def test_the_sheet_with_the_replies_is_found_behind_others(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+
+    def save_book(name: str, **sheets: list[list[str]]) -> Path:
+        book = openpyxl.Workbook()
+        book.remove(book.active)
+        for title, rows in sheets.items():
+            sheet = book.create_sheet(title)
+            for row in rows:
+                sheet.append(row)
+        book.save(tmp_path / name)
+        return tmp_path / name
+
+    readme = [["Read me"], ["This book has answers."]]
+    answers, survey = [["prompt", "answer"], ["Rye?", "Yes."]], [["Frage", "Antwort"], ["Brot?", "Ja."]]
+    data = rejoinder.read(save_book("a.xlsx", Readme=readme, Data=answers, Notes=readme))
+    assert [response.text for response in data.responses.values()] == ["Yes."]
+    assert "sheet = Data; left out: other sheets: 'Readme, Notes' (2)" in data.imported[0], data.imported[0]
+    both = save_book("b.xlsx", Readme=readme, May=answers, June=answers)
+    with pytest.raises(RejoinderError, match=r"'Readme' is no table of replies, and several .* --sheet May"):
+        rejoinder.read(both)
+    named = save_book("c.xlsx", Readme=readme, Mai=survey, Answers=answers)
+    fields = (("context", "Frage"), ("response", "Antwort"))
+    options = rejoinder.data.ImportOptions(fields=fields)
+    assert [response.text for response in rejoinder.read(named, options=options).responses.values()] == ["Ja."]
+    only = save_book("d.xlsx", Readme=readme, Mai=survey)
+    with pytest.raises(RejoinderError, match=r"this is the sheet 'Readme', --sheet reads another: 'Mai'"):
+        rejoinder.read(only)
+
+
 def test_a_spreadsheet_without_its_library_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
     with pytest.raises(RejoinderError, match=r'sheet.xlsx: .* needs openpyxl; .*: pip install "rejoinder\[xlsx\]"'):

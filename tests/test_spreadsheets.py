@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -171,10 +172,8 @@ def test_a_heading_that_occurs_twice_gives_two_columns(tmp_path: Path) -> None:
         ("rating.1", "quality", 1),
         ("rating.2", "quality", 3),
     ]
-    assert (
-        "; not used: note, note.a"
-        in rejoinder.read(path, options=rejoinder.data.ImportOptions(fields=fields)).imported[0]
-    )
+    data = rejoinder.read(path, options=rejoinder.data.ImportOptions(fields=fields))
+    assert "note -> meta.note, note.a -> meta.note.a" in data.imported[0]
 
 
 def test_no_column_of_a_table_in_memory_or_of_parquet_is_lost_to_its_name(tmp_path: Path) -> None:
@@ -680,9 +679,10 @@ def test_a_suggestion_names_no_column_that_nobody_named(tmp_path: Path, text: st
 
 def test_what_was_not_used_is_said_in_the_same_words_everywhere(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
-    path = table(tmp_path, "prompt,reply,model,note,rating\nHi?,Yes.,a,x,3\nHo?,No.,a,y,\n")
+    path = table(tmp_path, "prompt,reply,model,note,rating,index\nHi?,Yes.,a,x,3,1\nHo?,No.,a,y,,2\n")
     said = (
-        "read as csv; prompt -> context, reply -> response, model -> system, rating -> rating:rating; not used: note; "
+        "read as csv; prompt -> context, reply -> response, model -> system, rating -> rating:rating, "
+        "note -> meta.note; not used: index; "
     )
     said += "left out: empty ratings (1)"
     with pytest.warns(InputWarning) as caught:
@@ -696,7 +696,7 @@ def test_what_was_not_used_is_said_in_the_same_words_everywhere(tmp_path: Path, 
     done = CliRunner().invoke(program, ["agreement", "t.csv", "--resamples", "100"])
     assert f"t.csv: {said}\n" in done.stderr
     done = CliRunner().invoke(program, ["import", "csv", "t.csv", "-o", "o.jsonl"])
-    assert done.stderr.splitlines()[-2:] == ["not used: note", "left out: empty ratings (1)"]
+    assert done.stderr.splitlines()[-2:] == ["not used: index", "left out: empty ratings (1)"]
 
 
 def test_systems_that_look_alike_are_one_in_a_table_and_refused_in_records(tmp_path: Path) -> None:
@@ -726,3 +726,47 @@ def test_a_list_of_ratings_is_not_one_raters() -> None:
     rows = [{"id": 1, "prompt": "Hi?", "reply": "Yes.", "rater": "ann", "rating": [4, 5]}]
     data = rejoinder.read(rows)
     assert [(rating.rater, rating.value) for rating in data.ratings] == [("unnamed:1", 4), ("unnamed:2", 5)]
+
+
+# Columns that hold no field.
+
+
+def test_columns_that_hold_no_field_say_something_of_the_reply(tmp_path: Path) -> None:
+    """Ratings, row numbers, long texts and lists are no groups of replies."""
+    rows = [
+        {"prompt": "Rye?", "reply": "Yes.", "Category": " bread ", "n": 3, "ok": True, "tags": ["a"], "why": "x" * 201},
+        {"prompt": "Way?", "reply": "Left.", "Category": "", "n": float("nan"), "ok": False, "tags": ["b"], "why": "y"},
+    ]
+    data = rejoinder.read(rows)
+    assert [response.meta for response in data.responses.values()] == [
+        {"Category": "bread", "n": 3, "ok": True},
+        {"ok": False, "why": "y"},
+    ]
+    assert data.imported[0].endswith(
+        "Category -> meta.Category, n -> meta.n, ok -> meta.ok, why -> meta.why, system = system (not in the file); "
+        "not used: tags; left out: long texts and lists in 'why' (1)"
+    ), data.imported[0]
+    path = table(tmp_path, "index,prompt,reply,tool_calls,overall\n1,Hi.,Yes.,[],fine\n")
+    assert rejoinder.read(path).imported[0].endswith("; not used: index, overall, tool_calls")
+
+
+def test_later_rows_of_a_reply_that_say_something_else_are_counted(tmp_path: Path) -> None:
+    head = "id,prompt,reply,rater,rating,comment\n"
+    path = table(tmp_path, head + "1,Hi.,Yes.,ann,3,fine\n1,Hi.,Yes.,ben,4,\n1,Hi.,Yes.,cem,4,good\n")
+    data = rejoinder.read(path)
+    assert [response.meta for response in data.responses.values()] == [{"comment": "fine"}]
+    assert data.imported[0].endswith("; left out: other values for meta in a reply's later rows (1)")
+
+
+def test_replies_are_grouped_by_a_column_under_its_own_name(tmp_path: Path) -> None:
+    rows = "".join(f"Ask {n}?,{'Yes. ' * (1 + n % 2)},{'even' if n % 2 else 'odd'}\n" for n in range(20))
+    path = table(tmp_path, "prompt,reply,parity\n" + rows)
+    for name in ("one", "two"):
+        done = CliRunner().invoke(program, ["score", str(path), "-m", "length", "-o", str(tmp_path / name)])
+        assert done.exit_code == 0, done.output
+    for runs in (["one"], ["one", "two"]):
+        folders = [str(tmp_path / name) for name in runs]
+        for by in ("parity", "meta.parity"):
+            done = CliRunner().invoke(program, ["compare", *folders, "--by", by])
+            assert done.exit_code == 0, done.output
+            assert re.search(r"^even +10 ", done.output, re.MULTILINE), done.output

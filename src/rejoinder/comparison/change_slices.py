@@ -25,7 +25,7 @@ from rejoinder.comparison.slices import (
     note_small_slices,
 )
 from rejoinder.errors import InputError
-from rejoinder.scoring.fields import META, ReplyFields
+from rejoinder.scoring.fields import META, PLAIN, ReplyFields
 from rejoinder.stats.holm import holm
 from rejoinder.table import Cell, Estimate, Probability, Table, format_count, format_decimal, join_names
 
@@ -185,15 +185,19 @@ def _cut_items(pair: RunPair, by: str) -> _SliceMembers:
 
 def _list_values(pair: RunPair, by: str) -> list[dict[tuple[str, str], list[Any]]]:
     """The different values of the replies by item and system, in the old run and in the new one."""
+    fields = [ReplyFields(scores) for scores in (pair.old.scores, pair.new.scores)]
+    if by not in PLAIN and any(by in one.meta_keys for one in fields):
+        by = META + by
     if by not in ("turns", "item", "dialogue") and not by.startswith(META):
         raise InputError(
             f"the items of two runs cannot be cut by {by!r}, which belongs to the replies; choose turns or meta.KEY"
         )
     runs, problems = [], []
-    for scores in (pair.old.scores, pair.new.scores):
+    for values_of in fields:
+        scores = values_of.scores
         column: list[Any] = [None] * len(scores)
         try:
-            column = ReplyFields(scores).column(by).tolist()
+            column = values_of.column(by).tolist()
         except InputError as error:
             problems.append(error)
         values: dict[tuple[str, str], list[Any]] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from pathlib import PurePath
+from dataclasses import replace
 
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief
@@ -11,6 +11,7 @@ from rejoinder.types import Dialogue, Item, Preference, Question, Rating, Record
 
 _LINE_BITS = 40
 _PLACE_BITS = 64
+_HASH = (1 << _PLACE_BITS) - 1
 _OTHER_ITEM = ", with a different context or references; give it another id"
 _UNIQUE = "; ids must be unique"
 _SAME_FILE = "; name each file once"
@@ -26,11 +27,21 @@ def tidy_name(name: str) -> str:
     return " ".join(unicodedata.normalize("NFC", name.translate(_INVISIBLE)).split())
 
 
+def _hash_content(item: Item) -> int:
+    """Return a hash of what an item asks; without references, what was said afterwards is a reply's and not its own."""
+    return hash(item if item.references else replace(item, future=())) & _HASH
+
+
+def _hash_course(item: Item) -> int:
+    """Return hashes of the parts of an item that belong to one system: the turns after its reply, and its prompt."""
+    return hash(item.future) & _HASH | (hash(item.meta.get("system_prompt") or "") & _HASH) << _PLACE_BITS
+
+
 class IdChecker:
     """Remembers which ids occurred where and which were referred to, in any order.
 
     An item may be in several files, as long as it is the same in all of them, so that the replies of two systems that
-    were imported separately can be read together.
+    were imported separately can be read together. What followed a reply may differ (``RecordMerger``).
     """
 
     def __init__(self) -> None:
@@ -60,7 +71,9 @@ class IdChecker:
                 self._check_name("rater", record.rater, place)
                 if record.response is not None:
                     self._refer("response", record.response, at, "rating")
-                target = ("r", record.response) if record.response is not None else ("d", record.dialogue or "")
+                # A dialogue that several systems continued has a rating of each.
+                about = str(record.meta.get("system") or "")
+                target = ("r", record.response) if record.response is not None else ("d", record.dialogue or "", about)
                 self._add_judgement((*target, record.rater, record.aspect), "rating", at)
             case Preference():
                 self._refer("item", record.item, at, "preference")
@@ -68,6 +81,22 @@ class IdChecker:
                 self._refer("response", record.second, at, "preference")
                 self._add_judgement(("p", record.first, record.second, record.rater, record.aspect), "preference", at)
         return True
+
+    def matches(self, item: Item, place: Place) -> bool:
+        """Whether no other file has another item with this id."""
+        first = self._seen["item"].get(item.id)
+        is_elsewhere = first is not None and (first & _HASH) >> _LINE_BITS != self._pack(place) >> _LINE_BITS
+        return first is None or not is_elsewhere or first >> _PLACE_BITS & _HASH == _hash_content(item)
+
+    def differs(self, item: Item) -> tuple[bool, bool]:
+        """Whether another future, and another system prompt, came with the item of this id before."""
+        first = self._seen["item"].get(item.id)
+        difference = 0 if first is None else first >> 2 * _PLACE_BITS ^ _hash_course(item)
+        return bool(difference & _HASH), bool(difference >> _PLACE_BITS)
+
+    def has_item(self, name: str) -> bool:
+        """Whether an item has this id."""
+        return name in self._seen["item"]
 
     def close(self) -> None:
         """Raise if an id that was referred to never occurred."""
@@ -95,22 +124,20 @@ class IdChecker:
             )
 
     def _add_item(self, item: Item, at: int) -> bool:
-        # A hash of the content goes into the upper bits of the place: one number per item, so millions fit in memory.
-        content = hash(item) & (1 << _PLACE_BITS) - 1
+        # Hashes of the content go into the upper bits of the place: one number per item, so millions fit in memory.
+        content = _hash_content(item)
         first = self._seen["item"].get(item.id)
         if first is None:
-            self._seen["item"][item.id] = content << _PLACE_BITS | at
+            self._seen["item"][item.id] = _hash_course(item) << 2 * _PLACE_BITS | content << _PLACE_BITS | at
             self._unresolved["item"].pop(item.id, None)
             return True
-        where = first & (1 << _PLACE_BITS) - 1
+        where = first & _HASH
         elsewhere = where >> _LINE_BITS != at >> _LINE_BITS
-        same = first >> _PLACE_BITS == content
+        same = first >> _PLACE_BITS & _HASH == content
         # Twice at one place: one line of a log gave the item again, or the file was named twice.
         if same and (elsewhere or where == at):
             return False
         hint = _OTHER_ITEM if elsewhere else _UNIQUE
-        if elsewhere and item.id.startswith(PurePath(self._place(at).file).stem + "-"):
-            hint += ", or rename one of the files if the id was made from its name"
         raise InputError(f"{self._place(at)}: item id {brief(item.id)} was already used in {self._place(where)}{hint}")
 
     def _add(self, kind: str, name: str, at: int, hint: str = _UNIQUE) -> None:

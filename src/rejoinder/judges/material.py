@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from rejoinder.data.dialogue_places import turns_after
 from rejoinder.data.parts import read_meta_prompt, read_part, split_system_turns
 from rejoinder.judges.endpoint import RatingRequest
 from rejoinder.judges.pairs import ResponsePair
@@ -69,7 +70,7 @@ def show_parts(rubric: Rubric, pair: Pair) -> dict[str, Any]:
 def join_dialogue(pair: Pair) -> tuple[Turn, ...]:
     """Return the turns of a whole dialogue: the context, the reply, and the turns that followed it."""
     reply = Turn(pair.response.text, _find_replier(pair.item.context))
-    return (*pair.item.context, reply, *(pair.item.future if pair.is_followed else ()))
+    return (*pair.item.context, reply, *turns_after(pair))
 
 
 def _find_replier(context: Sequence[Turn]) -> str | None:

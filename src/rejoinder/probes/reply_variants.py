@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rejoinder.data.dialogue_places import turns_after
 from rejoinder.probes.exchange import Exchange, ReplyPool
 from rejoinder.probes.sampling import MAX_TURNS
 from rejoinder.probes.variants import TRIALS, TRUE, TrialKind, TrialVariants
@@ -119,9 +120,17 @@ def _dialogue(pair: Pair) -> str:
 
 def _make_exchange(pair: Pair, pool: ReplyPool) -> Exchange:
     item = pair.item
-    following = item.future[0].text if pair.is_followed and item.future else None
+    after = turns_after(pair)
     context = tuple(turn for turn in item.context if turn.text.strip())[-MAX_TURNS:]
-    return Exchange(pair.response.id, "run", _dialogue(pair), context, pair.response.text, following, pool=pool)
+    return Exchange(
+        pair.response.id,
+        "run",
+        _dialogue(pair),
+        context,
+        pair.response.text,
+        after[0].text if after else None,
+        pool=pool,
+    )
 
 
 def _with_text(pair: Pair, name: str, text: str) -> Pair:

@@ -14,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from rejoinder.data.dialogue_places import turns_after
 from rejoinder.data.objects import to_object
 from rejoinder.data.parts import READERS, read_part
 from rejoinder.keyed_store import FileStore
@@ -79,7 +80,7 @@ def _optional_bytes(pair: Pair, parts: Sequence[str]) -> bytes:
     """What the pair contributes in parts that it need not have; nothing where it has none of them."""
     known: dict[str, Any] = {part: read_part(pair, part) for part in parts if part != DIALOGUE}
     if DIALOGUE in parts:
-        known |= {"not last": not pair.is_last, "future": pair.item.future if pair.is_followed else None}
+        known |= {"not last": not pair.is_last, "future": turns_after(pair)}
     known = {part: value for part, value in known.items() if value}
     return _frame_bytes(orjson.dumps(known, option=_SORTED_KEYS)) if known else b""
 

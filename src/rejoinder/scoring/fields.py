@@ -68,12 +68,14 @@ class ReplyFields:
                 return self.scores.spec(name)
         except RejoinderError:
             pass
+        if name in self.meta_keys:
+            return None
         raise InputError(f"{name!r} is not known; {nearest(name, self.names())}")
 
     def has(self, name: str) -> bool:
         """Return whether a name stands for something here."""
         try:
-            return self.metric(name) is not None or name in self.names()
+            return self.metric(name) is not None or name in self.names() or name in self.meta_keys
         except InputError:
             return False
 
@@ -101,7 +103,7 @@ class ReplyFields:
             return self._rating(name)
         if name.startswith(META):
             return self._meta(name.removeprefix(META))
-        return self._plain(name)
+        return self._plain(name) if name in PLAIN else self._meta(name)
 
     def _rating(self, name: str) -> NDArray[Any]:
         aspects = list(self.ratings)

@@ -17,10 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 
-from rejoinder.data.dialogue_places import DialoguePlaces, ResponseCodes, find_dialogue_places
-from rejoinder.data.inputs import Input
+from rejoinder.data.dialogue_places import DialoguePlaces, ResponseCodes, count_own_future, find_dialogue_places
+from rejoinder.data.inputs import Input, merge_records
 from rejoinder.data.schema import Place, from_object
-from rejoinder.data.validation import IdChecker
 from rejoinder.data.writer import encode_record
 from rejoinder.errors import InputError
 from rejoinder.files import atomic_write
@@ -53,6 +52,7 @@ class ResponseIndex:
     response_at: array[int] = field(default_factory=lambda: array("q"))
     item_codes: array[int] = field(default_factory=lambda: array("q"))
     system_codes: array[int] = field(default_factory=lambda: array("q"))
+    own_futures: array[int] = field(default_factory=lambda: array("q"))  # turns that followed it alone; -1: unknown
     chunk_ends: list[int] = field(default_factory=list)
     items: dict[str, int] = field(default_factory=dict)
     item_at: array[int] = field(default_factory=lambda: array("q"))
@@ -84,6 +84,7 @@ class ResponseIndex:
             self.response_at.append(position)
             self.item_codes.append(self._item_code(record.item))
             self.system_codes.append(self.systems.setdefault(record.system, len(self.systems)))
+            self.own_futures.append(count_own_future(record))
             self._cut(record.id)
 
     def close(self) -> None:
@@ -107,7 +108,8 @@ class ResponseIndex:
         items = np.array(self.item_codes, np.int64)
         dialogues, turns = (np.array(column, np.int64)[items] for column in (self.dialogue_of_item, self.turns_of_item))
         systems, futures = np.array(self.system_codes, np.int64), np.array(self.future_of_item, bool)[items]
-        return find_dialogue_places(ResponseCodes(items, dialogues, systems, turns, futures))
+        own = np.array(self.own_futures, np.int64)
+        return find_dialogue_places(ResponseCodes(items, dialogues, systems, turns, futures, own))
 
     def rows(self) -> Iterator[ResponseRow]:
         """Yield the ids of each response, in the order of the input."""
@@ -133,14 +135,11 @@ class ResponseIndex:
 
 def index_inputs(inputs: Sequence[Input], target: Path, allow_empty: bool) -> ResponseIndex:
     """Check every record of the inputs, write them to ``target`` and return their index."""
-    index, checker, position = ResponseIndex(), IdChecker(), 0
+    index, position = ResponseIndex(), 0
     with atomic_write(target) as file:
-        for source in inputs:
-            for record, place in source.records(allow_empty):
-                if checker.add(record, place):
-                    index.add(record, position)
-                    position += file.write(encode_record(record))
-    checker.close()
+        for record in merge_records(inputs, allow_empty):
+            index.add(record, position)
+            position += file.write(encode_record(record))
     index.close()
     if not len(index):
         counts = ", ".join(f"{n:,} {kind}{'' if n == 1 else 's'}" for kind, n in index.counts.items())

@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from rejoinder.data.importer import File, ImportedRecord, ImportOptions, ImportTally
@@ -15,6 +16,7 @@ from rejoinder.data.importers._markup_stripper import MarkupStripper
 from rejoinder.data.importers._messages import EMPTY_MESSAGES, TOOL_MESSAGES, Message, parse_message
 from rejoinder.data.importers._ratings import LogRating
 from rejoinder.data.importers._tools import ToolEvent, join_tool_calls, list_tool_events
+from rejoinder.data.objects import turn_object
 from rejoinder.data.schema import Place
 from rejoinder.data.tables.columns import suggest_import
 from rejoinder.errors import InputError
@@ -123,7 +125,7 @@ def _strip_log(log: Conversation, stripper: MarkupStripper) -> Conversation:
     said.messages, said.left_out_before, said.tools = list(log.messages), list(log.left_out_before), list(log.tools)
     said.left_out = log.left_out.copy()
     said.strip(stripper)
-    return dataclasses.replace(
+    return replace(
         log,
         messages=tuple(said.messages),
         left_out=said.left_out,
@@ -169,6 +171,7 @@ class ChatConverter:
         self._dialogues, self._items = IdAssigner(), IdAssigner()
         self._replies = ResponsePlacer()
         self._prompts: dict[str, bytes] = {}
+        self._futures: dict[str, bytes] = {}
         self._response_ids: Counter[str] = Counter()
         self._ratings: Counter[tuple[str | None, ...]] = Counter()
         self._are_words: dict[str, bool] = {}  # the ratings of an aspect
@@ -190,7 +193,7 @@ class ChatConverter:
             self._tally.left_out[NO_TURNS] += 1
             return
         dialogue = self._name_dialogue(log, turns)
-        responses = []
+        responses: list[Response] = []
         for position, (number, message) in enumerate(messages):
             if message.role != "assistant" or message.is_context:
                 continue
@@ -200,7 +203,7 @@ class ChatConverter:
             for record in self._reply(log, message, number, turns, position, dialogue):
                 yield ImportedRecord(record, message.place or log.place)
                 if isinstance(record, Response):
-                    responses.append(record.id)
+                    responses.append(record)
         yield from self._rate_conversation(log, responses, dialogue)
 
     def _drop_repeated_reply(self, messages: list[tuple[int, Message]]) -> list[tuple[int, Message]]:
@@ -216,14 +219,18 @@ class ChatConverter:
         return messages[: first - 1] + messages[first:]
 
     def _rate_conversation(
-        self, log: Conversation, responses: list[str], dialogue: str | None
+        self, log: Conversation, responses: list[Response], dialogue: str | None
     ) -> Iterator[ImportedRecord]:
         if not responses:
             return
         # A rating of the whole belongs to its only reply, if there is only one; that of a call to its first reply.
-        target = {"response": responses[0]} if len(responses) == 1 or log.is_exchange else {"dialogue": dialogue}
+        is_of_reply = len(responses) == 1 or log.is_exchange
+        target = {"response": responses[0].id} if is_of_reply else {"dialogue": dialogue}
+        systems = {response.system for response in responses}
+        # Another system may have continued the same dialogue, in another log.
+        about = {} if is_of_reply or len(systems) > 1 else {"system": responses[0].system}
         for record in self.rate(log.ratings, **target):
-            yield ImportedRecord(record, log.place)
+            yield ImportedRecord(replace(record, meta={**record.meta, **about}) if about else record, log.place)
 
     def _name_dialogue(self, log: Conversation, turns: tuple[Turn, ...]) -> str | None:
         if log.is_exchange:
@@ -257,16 +264,19 @@ class ChatConverter:
         prompt = "\n".join(m.text for m in log.messages[:number] if m is not None and m.role == "system")
         # What was called since the user spoke was called for this reply.
         asked = max((n for n, m in enumerate(log.messages[:number]) if m is not None and m.role == "user"), default=0)
+        future = turns[position + 1 :]
         if new:
-            self._prompts[name] = content_digest(prompt)
+            self._prompts[name], self._futures[name] = content_digest(prompt), content_digest(future)
             meta: dict[str, Any] = {"system_prompt": prompt} if prompt else {}
             if log.left_out_before[number]:
                 meta["left_out"] = dict(log.left_out_before[number])
             if earlier := _list_tool_calls(log, 0, asked):
                 meta["tool_calls"] = earlier
-            yield Item(name, turns[:position], log.references, turns[position + 1 :], dialogue=dialogue, meta=meta)
+            yield Item(name, turns[:position], log.references, future, dialogue=dialogue, meta=meta)
         differs = self._prompts[name] != content_digest(prompt)
         reply_meta: dict[str, Any] = {"system_prompt": prompt} if differs else {}
+        if not log.references and self._futures[name] != content_digest(future):
+            reply_meta["future"] = [turn_object(turn) for turn in future]
         if own := _list_tool_calls(log, asked, number + 1):
             reply_meta["tool_calls"] = own
         for reply in (message, *message.others):

@@ -6,19 +6,33 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from rejoinder.data.arrow import arrow_path, import_arrow, read_valid_batches
-from rejoinder.data.importer import File, ImportedRecord, ImportOptions
+from rejoinder.data.importer import File, ImportedRecord, ImportOptions, ImportTally
 from rejoinder.data.importers._delimited import read_delimited_rows
 from rejoinder.data.importers._files import read_beginning, read_json_values
 from rejoinder.data.importers._table import RowConverter
 from rejoinder.data.schema import Place, RowPlace
 from rejoinder.data.spool import spool_input
 from rejoinder.data.tables.detection import BEGINNING, take_sample
-from rejoinder.data.tables.excel import read_sheet_rows
+from rejoinder.data.tables.excel import Sheets, find_sheet, read_sheet_rows
 from rejoinder.data.tables.header import name_columns
 from rejoinder.data.tables.json_rows import read_row_list
 from rejoinder.errors import InputError, brief
 
 ENDINGS = (".csv", ".tsv", ".jsonl", ".json", ".ndjson", ".parquet", ".xlsx")
+
+
+def choose_sheet(file: File, options: ImportOptions, tally: ImportTally) -> Sheets:
+    """Return the sheet to read, and say which one it is if there are several."""
+    sheets = _find_sheet(file, options)
+    if sheets.others and options.sheet is None:
+        tally.notes.append(f"sheet = {sheets.chosen}")
+        tally.left_out[f"other sheets: {brief(', '.join(sheets.others), 120)}"] += len(sheets.others)
+    return sheets
+
+
+def _find_sheet(file: File, options: ImportOptions) -> Sheets:
+    named = [column for _, column in options.fields if column and not set("*?,") & set(column)]
+    return find_sheet(file.path, file.name, options.sheet, named)
 
 
 def read_rows(file: File, options: ImportOptions) -> Iterator[tuple[Place, dict[str, Any]]]:
@@ -29,7 +43,7 @@ def read_rows(file: File, options: ImportOptions) -> Iterator[tuple[Place, dict[
     if container == "parquet":
         yield from read_parquet_rows(file)
     elif container == "xlsx":
-        for number, row in read_sheet_rows(file.path, file.name, options.sheet):
+        for number, row in read_sheet_rows(file.path, file.name, _find_sheet(file, options).chosen):
             yield RowPlace(file.name, number), row
     elif container == "json":
         yield from read_json_rows(file, options)

@@ -158,7 +158,7 @@ def _parse_part(part: Any, where: str, left_out: Counter[str]) -> str:
     if text is None and part.get("type") == "text":
         text = part.get("content")
     kind = str(part.get("type"))
-    if isinstance(text, str) and kind not in _UNSPOKEN:
+    if isinstance(text, str) and kind not in _UNSPOKEN and part.get("thought") is not True:
         return text
     if kind not in _CALLS:
         left_out[OTHER_PARTS] += 1

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 # Keys of our own schema: a file that has them is ours, or a table.
 _OUR_KEYS = frozenset({"kind", "context", "turns", "item", "rater", "candidates"})
 _MESSAGE_KEYS = frozenset({"role", "from", "content", "value"})
+# Keys of a list of messages: of OpenAI, of ShareGPT, of WildChat and LMSYS, and of Gemini.
+MESSAGE_LISTS = ("messages", "conversations", "conversation", "contents")
 _BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use"})
 
 
@@ -32,7 +34,7 @@ def column_names(sample: Sample) -> frozenset[str]:
 
 def is_chat(value: Mapping[str, Any]) -> bool:
     """Whether an object is a log of messages, and not a row of a table that has some."""
-    messages = value.get("messages", value.get("conversations"))
+    messages = next((value[key] for key in MESSAGE_LISTS if key in value), None)
     if messages is not None and not isinstance(messages, list):
         return False
     if messages and isinstance(messages[0], dict) and not _MESSAGE_KEYS & messages[0].keys():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import orjson
@@ -15,9 +16,11 @@ from rejoinder.data.importers._ids import IdAssigner, ResponsePlacer, content_di
 from rejoinder.data.importers._last_turn import RowAnswers, drop_last_turn
 from rejoinder.data.importers._markup_stripper import MarkupStripper
 from rejoinder.data.importers._repeats import REPEATED_ROWS, RatingCollector, RepeatedReplies
+from rejoinder.data.importers._row_meta import RowMeta
 from rejoinder.data.importers._rows import ForeignRow, look_up
 from rejoinder.data.schema import Place, from_object
 from rejoinder.data.tables.columns import Columns, Layout, has_column, nearest_column, suggest_import, suggest_score
+from rejoinder.data.tables.header import may_be_meta
 from rejoinder.data.tables.rating_cells import parse_rating
 from rejoinder.errors import InputError, SpecError, brief
 from rejoinder.types import Item, Record, Reference, Response, Turn
@@ -171,6 +174,7 @@ class RowConverter:
         self._repeats = RepeatedReplies(options, tally)
         self._conversations = Conversations(options)
         self._partial = PartialFields()
+        self._meta = RowMeta(tally)
 
     def expect(self, columns: Iterable[str], where: str) -> None:
         """Raise if a file lacks a column that the user named."""
@@ -194,6 +198,7 @@ class RowConverter:
                 f"{ours!r}; leave it out"
             )
         self._partial.close()
+        self._meta.close()
         self._repeats.close(self._items.apart)
         yield from self._ratings.close()
         unused = self._ratings.unused
@@ -209,11 +214,14 @@ class RowConverter:
             self._tally.unused.add(column)
         self._tally.remarks += self._conversations.describe()
 
-    def needed_columns(self, columns: Iterable[str]) -> list[str]:
-        """Return the columns of a file that may be needed; the others need not be read."""
-        needed = self._columns.needed(columns)
+    def needed_columns(self, columns: Sequence[str], cells: Collection[str]) -> list[str]:
+        """Return the columns of a file that may be needed; the others need not be read.
+
+        ``cells`` are those that hold one value, and no list or structure.
+        """
+        needed = set(self._columns.needed(columns)) | {column for column in cells if may_be_meta(column)}
         self._tally.unused.update(column for column in columns if column not in needed)
-        return needed
+        return [column for column in columns if column in needed]
 
     def records(self, values: Mapping[str, Any], place: Place, stem: str) -> Iterator[ImportedRecord]:
         """Yield the records of one row."""
@@ -225,6 +233,9 @@ class RowConverter:
                 yield ImportedRecord(record, place)
             return
         fields = row.object()
+        if cells := self._meta.read(row):
+            self._meta.store("", cells)
+            fields["meta"] = {**cells, **fields.get("meta", {})}
         if row.layout.kind == "item":
             if row.layout.context and not row.is_own:
                 fields["context"] = self._context(row, fields["context"], fields.get("references", []))
@@ -245,8 +256,6 @@ class RowConverter:
         if layout is None:
             self._columns.expand(values)
             layout = self._columns.layout(values, place, self._header or values)
-            if len(self._layouts) < _MAX_LAYOUTS:
-                self._layouts[key] = layout
             fields = layout.fields()
             used = {column for columns in fields.values() for column in columns}
             used_fields = {*fields, *(["rating"] if layout.ratings else [])}
@@ -254,16 +263,22 @@ class RowConverter:
                 ours: column for ours, column in self._unused_fields.items() if ours not in used_fields
             }
             roles = layout.roles()
-            self._tally.unused.update(c for c in values if not any(has_column(u, {c: None}) for u in used))
+            unused = [c for c in values if c not in roles and not any(has_column(u, {c: None}) for u in used)]
+            if layout.kind in ("flat", "item"):
+                layout = replace(layout, meta=tuple(column for column in unused if may_be_meta(column)))
+            self._tally.unused.update(unused)
             self._tally.unused -= roles.keys()
             self._tally.note_columns(roles)
             self._keys.update(values)
+            if len(self._layouts) < _MAX_LAYOUTS:
+                self._layouts[key] = layout
         return layout
 
     def _flat(self, row: ForeignRow) -> Iterator[Record]:
         own = self._item(row)
         has_name = "id" in own
         self._partial.add(row, self._options)
+        cells = self._meta.read(row)
         for system, column in row.layout.replies:
             text = row.reply(column)
             if text is None and self._options.empty == "drop":
@@ -285,8 +300,10 @@ class RowConverter:
                 yield _make_item({**item, "id": placement.item}, row.place)
             name = reply.get("id", f"{placement.item}/{reply['system']}")
             if placement.new_reply:
-                yield Response(name, placement.item, reply["system"], reply["text"], row.reply_meta())
+                self._meta.store(name, cells)
+                yield Response(name, placement.item, reply["system"], reply["text"], {**cells, **row.reply_meta()})
             else:
+                self._meta.compare(name, cells)
                 self._repeats.add(row, has_name)
             if self._tally.rows is not None:
                 self._tally.rows[row.place.line].responses.append(name)

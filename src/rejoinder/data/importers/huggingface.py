@@ -37,7 +37,8 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
             raise damaged_file_error(file, error) from None
         with source:
             table.expect(columns, file.name)
-            needed = table.needed_columns(columns)
+            cells = [field.name for field in stream.schema if not pyarrow.types.is_nested(field.type)]
+            needed = table.needed_columns(columns, cells)
             yield from read_table_records(table, file, (batch.select(needed) for batch in stream), labels)
     yield from table.close()
 

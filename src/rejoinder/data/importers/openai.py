@@ -1,4 +1,4 @@
-"""Chat logs in the formats of OpenAI's API (messages, calls, batches, fine-tuning files) and of ShareGPT."""
+"""Chat logs in the formats of OpenAI's API (messages, calls, batches, fine-tuning files) and others like them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from rejoinder.data.importers._chats import ChatConverter, Conversation, Message
 from rejoinder.data.importers._files import companion_file, files, read_json_values
 from rejoinder.data.importers._messages import Message, count_unread, name_of
 from rejoinder.data.importers._ratings import find_ratings
-from rejoinder.data.importers._shapes import first_object, is_anthropic, is_chat
+from rejoinder.data.importers._shapes import MESSAGE_LISTS, first_object, is_anthropic, is_chat
 from rejoinder.data.schema import Place
 from rejoinder.errors import InputError, brief
 
 if TYPE_CHECKING:
     from rejoinder.data.tables.detection import Sample
 
-SUMMARY = "OpenAI's logs, batches and fine-tuning files; ShareGPT's conversations"
+SUMMARY = "OpenAI's logs, batches and fine-tuning files; conversations of ShareGPT, WildChat, LMSYS and Gemini"
 TAKES = _chats.TAKES | {"companion"}
 
 _LOG_KEYS = frozenset(
-    "id conversation_id model messages conversations instructions input output request response choices".split()
+    "id conversation_id conversation_hash model messages conversations conversation contents systemInstruction "
+    "system_instruction instructions input output request response choices".split()
 )
 # Who says a string that stands where messages could stand.
 _ROLE_OF_TEXT = {
@@ -33,7 +34,7 @@ _ROLE_OF_TEXT = {
     "prompt": "user",
     "output": "assistant",
 }
-_MESSAGES = frozenset(("conversations", "messages"))
+_MESSAGES = frozenset(MESSAGE_LISTS)
 # What an answer of the API holds besides its messages: how it was made.
 _SETTINGS = frozenset(
     "object created created_at completed_at status background error incomplete_details max_output_tokens "
@@ -78,7 +79,7 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
             else:
                 log = _parse_log(value, place, file)
                 known = _LOG_KEYS | _SETTINGS if {"choices", "output"} & value.keys() else _LOG_KEYS
-                known = known if {"messages", "conversations", "input"} & value.keys() else known | {"prompt"}
+                known = known if {*MESSAGE_LISTS, "input"} & value.keys() else known | {"prompt"}
                 count_unread(value, known, _find_messages(value), tally.left_out)
                 yield from converter.records(log)
 
@@ -98,7 +99,10 @@ def _parse_log(value: Any, place: Place, file: File) -> Conversation:
             said.read_replies(_messages_of_choices(answer["choices"], place))
         else:
             said.read(_listed(answer.get("output"), "output", place))
-    log_id = next((value[key] for key in ("id", "conversation_id") if value.get(key) is not None), answer.get("id"))
+    log_id = next(
+        (value[key] for key in ("id", "conversation_id", "conversation_hash") if value.get(key) is not None),
+        answer.get("id"),
+    )
     return said.conversation(
         file,
         _check_id(log_id, place),
@@ -137,7 +141,7 @@ def _find_call(value: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]] |
         return request, {"choices": [{"message": {"role": "assistant", "content": answer}}]}
     if isinstance(answer, dict):
         return request, _body(answer)
-    if "choices" in value or ("output" in value and not {"messages", "conversations"} & value.keys()):
+    if "choices" in value or ("output" in value and not _MESSAGES & value.keys()):
         return request, value
     return None
 
@@ -156,7 +160,7 @@ def _messages_of_choices(choices: list[Any], place: Place) -> list[Any]:
 
 def _find_messages(value: Any) -> list[Any]:
     """Return the messages of a log whose keys are looked at."""
-    return [m for key in ("messages", "conversations", "input", "output") for m in _if_list(value.get(key))]
+    return [m for key in (*MESSAGE_LISTS, "input", "output") for m in _if_list(value.get(key))]
 
 
 def _if_list(value: Any) -> list[Any]:
@@ -176,13 +180,22 @@ def _list_messages(
     value: dict[str, Any], place: Place, otherwise: tuple[str, ...] = ("instructions", "input", "output")
 ) -> list[Any]:
     """Return the messages of a log, in any of the three formats."""
-    for keys in (("messages",), ("conversations",), otherwise, ("prompt",)):
+    for keys in (*((key,) for key in MESSAGE_LISTS), otherwise, ("prompt",)):
         if keys[-1] in value and (keys != ("prompt",) or isinstance(value["prompt"], str)):
-            return [message for key in keys for message in _listed(value.get(key), key, place)]
+            messages = [message for key in keys for message in _listed(value.get(key), key, place)]
+            return [*_list_instructions(value), *messages] if keys == ("contents",) else messages
     if "output" in value or "choices" in value:
         return []
     keys_found = ", ".join(sorted(value)) or "none"
     raise InputError(f"{place}: this is not a chat log: it has no 'messages' (found keys: {brief(keys_found, 120)})")
+
+
+def _list_instructions(value: dict[str, Any]) -> list[Any]:
+    """Return the system prompt of Gemini's API, which stands beside the contents."""
+    prompt = value.get("systemInstruction", value.get("system_instruction"))
+    if isinstance(prompt, dict):
+        return [{**prompt, "role": "system"}]
+    return [{"role": "system", "content": prompt}] if isinstance(prompt, str) else []
 
 
 def _read_batch(

@@ -25,6 +25,7 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
     """Yield the records of a Parquet file, or of all in a folder."""
     import_arrow("reading Parquet")
     from pyarrow.parquet import ParquetFile
+    from pyarrow.types import is_nested
 
     if str(path) == "-":
         raise InputError("Parquet cannot be read from standard input; name a file")
@@ -38,7 +39,8 @@ def read(path: Path, options: ImportOptions, tally: ImportTally) -> Iterator[Imp
             raise damaged_file_error(file, error) from None
         with stored:
             table.expect(columns, file.name)
-            needed = table.needed_columns(columns) if columns == stored.schema_arrow.names else None
+            cells = [field.name for field in stored.schema_arrow if not is_nested(field.type)]
+            needed = table.needed_columns(columns, cells) if columns == stored.schema_arrow.names else None
             batches = stored.iter_batches(batch_size=_BATCH, columns=needed)
             yield from read_table_records(table, file, batches, {})
     yield from table.close()

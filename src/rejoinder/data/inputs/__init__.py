@@ -25,6 +25,7 @@ from rejoinder.data.importers._files import stem_of
 from rejoinder.data.importers.text import PREFIX, is_text_input, split_names
 from rejoinder.data.inputs.folder import find_input_folder
 from rejoinder.data.inputs.formats import choose_format, is_own, reads_any_table
+from rejoinder.data.inputs.merger import RecordMerger
 from rejoinder.data.inputs.options import input_options
 from rejoinder.data.parquet import is_parquet
 from rejoinder.data.reader import InputFile, decode_json_line
@@ -257,11 +258,12 @@ class Input:
 
     def suggest_replies(self) -> str:
         """Return what to type about a table without replies: its other columns may be systems; empty if it has none."""
-        if self.imported_as is None or not self.tally.unused:
+        in_meta = {column for column, field in self.tally.columns.items() if field == f"meta.{column}"}
+        columns = list_names(sorted(self.tally.unused | in_meta), _MOST_SYSTEMS)
+        if self.imported_as is None or not columns:
             return ""
-        columns = list_names(sorted(self.tally.unused), _MOST_SYSTEMS)
         return (
-            f"name the columns that hold replies (not used: {columns}): "
+            f"name the columns that hold replies (no field of ours: {columns}): "
             f"{suggest_score(Place(self.called, 1), '--field response:NAME=COLUMN')}"
         )
 
@@ -379,19 +381,30 @@ def read(*inputs: Any, allow_empty: bool = False, options: ImportOptions | None 
     >>> rejoinder.read([{"question": "How are you?", "answer": "Fine.", "model": "plain"}]).imported
     ['<list>: read as jsonl; question -> context, answer -> response, model -> system; left out: nothing']
     """
-    checker, collection = IdChecker(), Collection()
-    for source in open_inputs(inputs, options):
-        try:
-            for record, place in source.records(allow_empty):
-                if checker.add(record, place):
-                    collection.add(record)
+    collection, sources = Collection(), open_inputs(inputs, options)
+    try:
+        for record in merge_records(sources, allow_empty):
+            collection.add(record)
+        for source in sources:
             if source.imported_as is not None:
                 collection.imported.append(source.report)
                 collection.rows = source.tally.rows if len(inputs) == 1 else None
-        finally:
+    finally:
+        for source in sources:
             source.close()
-    checker.close()
     return collection
+
+
+def merge_records(sources: Sequence[Input], allow_empty: bool) -> Iterator[Record]:
+    """Yield the records of several inputs as those of one; an item that several of them have comes once."""
+    merger = RecordMerger()
+    for source in sources:
+        merger.begin(source.stem)
+        for record, place in source.records(allow_empty):
+            merged = merger.add(record, place, source.tally if source.imported_as is not None else None)
+            if merged is not None:
+                yield merged
+    merger.close()
 
 
 def import_(

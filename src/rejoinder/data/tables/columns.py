@@ -52,7 +52,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "rating": PLAIN_NAMES,
     "rater": RATER_NAMES,
     "aspect": ASPECT_NAMES,
-    "documents": ("documents", "contexts", "retrieved_contexts"),
+    "documents": ("documents", "contexts", "retrieved_contexts", "retrieval_context"),
     "system_prompt": ("system_prompt",),
 }
 
@@ -97,6 +97,8 @@ class Layout:
     ratings_by_name: bool = False
     # Whether the names of these columns say nothing about the aspect, so that a column of aspects does.
     aspect_is_open: bool = False
+    # Columns that hold no field, and by which replies may be grouped.
+    meta: tuple[str, ...] = ()
 
     @property
     def names_dialogue(self) -> bool:

@@ -7,14 +7,16 @@ import datetime
 import io
 import itertools
 import re
+import shlex
 import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
+from rejoinder.data.tables.columns import find_aliases, holds_replies
 from rejoinder.data.tables.header import drop_unnamed, find_header_row, name_columns
-from rejoinder.errors import InputError, MissingExtraError, nearest
+from rejoinder.errors import InputError, MissingExtraError, brief, nearest
 
 _MOST_TITLES = 8  # rows above the header
 _MOST_ROWS = 1_048_576  # of a sheet in Excel
@@ -29,19 +31,63 @@ _ROW_END = re.compile(rb"</(?:\w+:)?row\s*>|<(?:\w+:)?row\b[^<>]*/>")
 _ENCODING = re.compile(rb"encoding\s*=\s*[\"']([^\"']*)")
 
 
-def read_sheet_rows(path: Path, name: str, sheet: str | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the rows of a sheet (by default the first) by column, each with its number; the first names the columns."""
+class Sheets(NamedTuple):
+    """The sheet that is read, and the others."""
+
+    chosen: str | None
+    others: list[str]
+
+
+def find_sheet(path: Path, name: str, sheet: str | None = None, columns: Iterable[str] = ()) -> Sheets:
+    """Return the sheet that a user named, else the first one, unless that is no table and exactly one other is.
+
+    A sheet is a table if it has the ``columns`` that the user named, or columns of replies and of what they answer.
+    """
+    with _open_book(path, name) as book:
+        names = list(book.sheetnames)
+    first = sheet or (names[0] if names else None)
+    if sheet is None and len(names) > 1:
+        named = {column.partition(".")[0] for column in columns}
+
+        def is_table(header: list[str]) -> bool:
+            return named <= set(header) if named else holds_replies(header)
+
+        headers = (_read_header(_number_rows(path, name, one))[0] for one in names)
+        header = next(headers)
+        if not is_table(header) and (named or len(find_aliases(header)) < 2):
+            tables = [one for one, other in zip(names[1:], headers, strict=True) if is_table(other)]
+            if len(tables) > 1:
+                raise InputError(
+                    f"{name}: the first sheet {brief(names[0])} is no table of replies, and several others are "
+                    f"({brief(', '.join(tables), 120)}); choose one with --sheet {shlex.quote(tables[0])}"
+                )
+            first = tables[0] if tables else first
+    return Sheets(first, [one for one in names if one != first])
+
+
+def _number_rows(path: Path, name: str, sheet: str | None) -> Iterator[tuple[int, list[Any]]]:
+    """Yield the rows of a sheet that are not empty, each with its number."""
     cells = enumerate(_read_cells(path, name, sheet), start=1)
-    rows = (
+    return (
         (number, list(map(_convert_cell, row))) for number, row in cells if any(cell not in (None, "") for cell in row)
     )
+
+
+def _read_header(rows: Iterator[tuple[int, list[Any]]]) -> tuple[list[str], list[tuple[int, list[Any]]]]:
+    """Return the names of the columns, and the rows below them that were read to find them."""
     first = list(itertools.islice(rows, _MOST_TITLES + 1))
     above = find_header_row([values for _, values in first])
     cells_above = list(first[above][1]) if first else []
     while cells_above and not str(cells_above[-1] or "").strip():
         cells_above.pop()
-    header = name_columns(cells_above)
-    for number, values in itertools.chain(first[above + 1 :], rows):
+    return name_columns(cells_above), first[above + 1 :]
+
+
+def read_sheet_rows(path: Path, name: str, sheet: str | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the rows of a sheet (by default the first) by column, each with its number; the first names the columns."""
+    rows = _number_rows(path, name, sheet)
+    header, below = _read_header(rows)
+    for number, values in itertools.chain(below, rows):
         if any(value not in (None, "") for value in values[len(header) :]):
             raise InputError(f"{name} row {number}: has a cell to the right of the header; name that column")
         cells_in_row = itertools.chain(values, itertools.repeat(None))  # a row ends in its last cell that is not empty
@@ -49,15 +95,12 @@ def read_sheet_rows(path: Path, name: str, sheet: str | None = None) -> Iterator
 
 
 def read_first_sheet_rows(path: Path, count: int) -> tuple[list[str], list[dict[str, Any]]]:
-    """Return the columns of the first sheet and its first rows."""
+    """Return the columns of the sheet that is read unless the user names another, and its first rows."""
     rows = [row for _, row in itertools.islice(read_sheet_rows(path, path.name), count)]
+    if not rows or not holds_replies(rows[0]):
+        sheet = find_sheet(path, path.name).chosen
+        rows = [row for _, row in itertools.islice(read_sheet_rows(path, path.name, sheet), count)]
     return list(rows[0]) if rows else [], rows
-
-
-def list_sheets(path: Path, name: str) -> list[str]:
-    """Return the names of the sheets."""
-    with _open_book(path, name) as book:
-        return list(book.sheetnames)
 
 
 def _read_cells(path: Path, name: str, sheet: str | None) -> Iterator[Sequence[Any]]:

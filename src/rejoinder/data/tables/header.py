@@ -7,7 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rejoinder.data.tables.columns import find_aliases
+from rejoinder.data.tables.rating_columns import find_rating_columns, fold_name
 
+# Keys of meta that mean something to us, and are no cells of a table.
+_CONVENTIONS = frozenset(("toolcalls", "future", "leftout", "meta", "metadata"))
 _UNNAMED = re.compile(r"\(column \d+\)")
 _INDEX = re.compile(r"Unnamed: 0|index|__index_level_\d+__")
 
@@ -40,6 +43,17 @@ def name_columns(cells: Iterable[Any]) -> list[str]:
 def drop_unnamed(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row without the empty cells of columns that have no name."""
     return {name: cell for name, cell in row.items() if not (_UNNAMED.fullmatch(name) and _is_blank(cell))}
+
+
+def may_be_meta(column: str) -> bool:
+    """Whether a column that holds no field of ours may say something of a reply by which replies can be grouped.
+
+    A name of ratings, or of a field, that is not used is another matter: the user was asked, or chose another column.
+    """
+    name = str(column)
+    if not name.strip() or _UNNAMED.fullmatch(name) or is_row_number(name) or fold_name(name) in _CONVENTIONS:
+        return False
+    return not (find_aliases([column]).keys() - {"split", "corpus"} or any(find_rating_columns([column])))
 
 
 def is_row_number(name: str) -> bool:
