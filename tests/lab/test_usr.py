@@ -17,6 +17,7 @@ from rejoinder_lab.training.recipes import UsrRecipe
 import rejoinder
 from rejoinder.errors import InputError, SpecError
 from rejoinder.models.encoder.transformers import load_tokenizer
+from rejoinder.models.weight_sets import WEIGHT_SETS, use_weights
 from rejoinder.types import Dialogue, Item, Pair, Response, Turn
 
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
@@ -215,3 +216,14 @@ def test_ratings_decide_how_much_the_parts_count(tmp_path: Path, base: Path) -> 
     parts = [rejoinder.parse(f"{spec}, part='{part}')").score(pairs) for part in ("mlm", "dr")]
     assert learned.score(pairs) == pytest.approx(weight * np.array(parts[0]) + (1 - weight) * np.array(parts[1]))
     assert rejoinder.parse(f"{spec})").details() != learned.details()
+
+
+def test_the_shipped_additions_are_merged_into_the_network_that_they_were_trained_on() -> None:
+    from rejoinder_lab.models.usr.model import open_usr
+
+    for weights in WEIGHT_SETS:
+        with use_weights(weights):
+            model = open_usr()
+            assert len(model._model.trunk.encoder.layer) == 6  # those of the research set, whatever the default is
+            fits, does_not = model.fluency([CONTEXT] * 2, [REPLY, "the of of bicycle quickly the the"])
+        assert fits > does_not

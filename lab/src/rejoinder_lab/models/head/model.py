@@ -22,7 +22,7 @@ from rejoinder.models.base import Encoder, Side, Vectors
 from rejoinder.models.card import check_model_files, read_model_card, write_small_model
 from rejoinder.models.encoder.factory import load_encoder
 from rejoinder.models.tensors import read_tensors
-from rejoinder.models.weight_sets import WeightSet, default_set, use_weights
+from rejoinder.models.weight_sets import WeightSet, default_set
 from rejoinder_lab.models.shipped import SET, WEIGHTS
 
 CARD_FILE, TENSORS = "head.json", "weights.safetensors"
@@ -87,8 +87,7 @@ def open_head(kind: HeadKind, folder: str | Path | None = None) -> Head:
     """Open the head of a folder, by default the one in the lab; raise if its files or encoder do not match."""
     location = WEIGHTS / kind if folder is None else Path(folder)
     path = location / CARD_FILE
-    with use_weights(SET if location.parent == WEIGHTS else None):
-        head = _open_cached(kind, location, path.stat().st_mtime_ns if path.is_file() else 0, default_set())
+    head = _open_cached(kind, location, path.stat().st_mtime_ns if path.is_file() else 0, default_set())
     record_use(
         ModelUse.of(
             kind,
@@ -103,7 +102,8 @@ def open_head(kind: HeadKind, folder: str | Path | None = None) -> Head:
 @lru_cache(maxsize=8)
 def _open_cached(kind: HeadKind, folder: Path, changed: int, weight_set: WeightSet) -> Head:
     card = read_head_card(folder, kind)
-    encoder = load_encoder(card.encoder)
+    # A baseline of the lab reads the vectors that it was trained on, whatever the default set is.
+    encoder = load_encoder(f"{card.encoder}:{SET}" if folder.parent == WEIGHTS else card.encoder)
     digests = card.features, card.weights
     check_model_files(folder / CARD_FILE, folder / TENSORS, digests, encoder, _retrain_hint(kind))
     weights = {name: array.astype(np.float64) for name, array in read_tensors(folder / TENSORS).items()}

@@ -36,7 +36,7 @@ class UsrModel(MaskedPairs):
             from rejoinder_lab.models.usr.network import MaskedNetwork
         except ImportError as error:
             raise MissingExtraError(error.name or "torch", "torch", "usr") from None
-        trunk, tokenizer = open_masked_trunk(head.card.encoder)
+        trunk, tokenizer = open_masked_trunk(head.encoder.name)  # with its set of weights
         network = MaskedNetwork(trunk)
         try:
             network.merge({name: torch.from_numpy(array).float() for name, array in head.weights.items()})
