@@ -17,6 +17,7 @@ from typing import Any
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "docs" / "results"
 EARLIER, SAME, INSIDE = "measured earlier", "same", "within the interval"
+OTHER = "other encoder"
 _CLOSE = 0.005  # half of the last digit that most papers print
 _HEADS = ("in the paper", "what it shows", "measured here", "example", "published", "measured", "", "cells with both")
 _BETTER = {"higher": {"higher": "better", "lower": "worse"}, "lower": {"higher": "worse", "lower": "better"}}
@@ -56,7 +57,13 @@ def find_cells(entry: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     pattern = entry.get("tables")
     if pattern is None:
         return []
-    return [(page, cell) for page in entry["pages"] for cell in _read_cells(page) if re.search(pattern, cell["table"])]
+    columns = entry.get("columns", "")
+    return [
+        (page, cell)
+        for page in entry["pages"]
+        for cell in _read_cells(page)
+        if re.search(pattern, cell["table"]) and re.search(columns, cell["column"])
+    ]
 
 
 def find_example(entry: dict[str, Any], example: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]] | None:
@@ -90,17 +97,27 @@ def _example_cells(entry: dict[str, Any], example: dict[str, Any]) -> list[str] 
         value += f" [{_number(measured['low'])}, {_number(measured['high'])}]"
     if measured["note"] == EARLIER:
         value += f" ({EARLIER})"
-    verdict = "other data" if "measured" in example else judge_cell(entry, measured)
-    if verdict not in ("other data", SAME) and _is_covered(measured):
+    if "measured" in example:
+        verdict = "other data"
+    else:
+        verdict = OTHER if has_other_encoder(entry, measured) else judge_cell(entry, measured)
+    if verdict not in ("other data", OTHER, SAME) and _is_covered(measured):
         verdict += f", {INSIDE}"
     return [example["label"], _number(printed["published"]), value, verdict]
 
 
 def _count_verdicts(entry: dict[str, Any], matching: list[tuple[str, dict[str, Any]]]) -> str:
-    """How many cells were printed and measured, and how they compare."""
+    """How many cells were printed and measured, and how they compare; those of another encoder by themselves."""
     both = [cell for _, cell in matching if cell["published"] is not None and cell["measured"] is not None]
-    if not both:
-        return ""
+    other = [cell for cell in both if has_other_encoder(entry, cell)]
+    own = [cell for cell in both if not has_other_encoder(entry, cell)]
+    if other:
+        parts = (("the paper's own metrics", own), ("another encoder", other))
+        return "; ".join(f"{name}, {_count_cells(entry, cells)}" for name, cells in parts if cells)
+    return _count_cells(entry, own) if own else ""
+
+
+def _count_cells(entry: dict[str, Any], both: list[dict[str, Any]]) -> str:
     counts = Counter(judge_cell(entry, cell) for cell in both)
     inside = sum(judge_cell(entry, cell) != SAME and _is_covered(cell) for cell in both)
     text = f"{len(both)}: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
@@ -113,6 +130,12 @@ def judge_cell(entry: dict[str, Any], cell: dict[str, Any]) -> str:
         return SAME
     order = "higher" if cell["measured"] > cell["published"] else "lower"
     return _BETTER.get(_find_direction(entry, cell["column"]), {}).get(order, order)
+
+
+def has_other_encoder(entry: dict[str, Any], cell: dict[str, Any]) -> bool:
+    """Whether a figure was measured with another encoder than the paper's, so that it is not the paper's metric."""
+    pattern = entry.get("other")
+    return pattern is not None and any(re.search(pattern, cell[key]) for key in ("row", "column"))
 
 
 def _find_direction(entry: dict[str, Any], column: str) -> str:

@@ -576,32 +576,50 @@ def test_no_two_figures_stand_in_one_cell(found: Reproduction) -> None:
 
 def test_the_findings_say_what_holds_where_in_both_modes(found: Reproduction) -> None:
     for mode in ("Paper mode", "Our mode"):
-        assert ": confirmed in part;" in sentence(found, f"{mode}: SSREM separates true replies from SC")
-        assert ": confirmed in part;" in sentence(found, f"{mode}: SSREM ranks the true reply first")
-        assert ": confirmed;" in sentence(found, f"{mode}: SSREM's mean score falls")
-        assert ": confirmed;" in sentence(found, f"{mode}: Copied utterances")
+        assert ": confirmed in part (" in sentence(found, f"{mode}: SSREM separates true replies from SC")
+        assert ": confirmed in part (" in sentence(found, f"{mode}: SSREM ranks the true reply first")
+        assert ": confirmed, by" in sentence(found, f"{mode}: SSREM's mean score falls")
+        assert ": confirmed, by" in sentence(found, f"{mode}: Copied utterances")
         assert ": confirmed;" in sentence(found, f"{mode}: Training against copies")
         assert ": confirmed" in sentence(found, f"{mode}: SSREM agrees with people more than RSREM")
         assert "reaches 0.80" in sentence(found, f"{mode}: targets for SSREM's AUC")
-    assert ": confirmed in part;" in sentence(found, "Paper mode: On a corpus it was not trained on")
+    assert ": confirmed in part (" in sentence(found, "Paper mode: On a corpus it was not trained on")
     assert "SSREM, RSREM" in sentence(found, "Paper mode: SSREM separates")
     assert "SSREM 1.32, 1.32;" in sentence(found, "Paper mode, Cornell: gaps")
     assert found.notes[-1] == "Not measured: something."
 
 
-def test_a_lead_within_its_interval_is_said_to_be_one_of_order_only() -> None:
-    sure, unsure, behind = ([Interval(v, v - 0.1, v + 0.1, 9, 0, 9)] for v in (0.2, 0.05, -0.05))
-    assert findings.judge_leads([findings.compare_leads(sure), findings.compare_leads(sure)]) == "confirmed"
-    assert findings.judge_leads([findings.compare_leads(sure), findings.compare_leads(unsure)]).startswith(
-        "confirmed by order, but"
+def test_a_lead_counts_in_both_directions_and_only_beyond_its_interval() -> None:
+    sure, unsure, below, behind = (
+        findings.compare_leads([Interval(v, v - 0.1, v + 0.1, 9, 0, 9)]) for v in (0.2, 0.05, -0.05, -0.2)
     )
-    assert findings.judge_leads([findings.compare_leads(sure), findings.compare_leads(behind)]) == "confirmed in part"
-    assert findings.judge_leads([findings.compare_leads(unsure), findings.compare_leads(behind)]).startswith(
-        "undecided"
-    )
-    assert findings.judge_leads([findings.compare_leads(behind)]) == "refuted"
-    assert findings.compare_leads([*sure, *unsure]).mark == " (ahead, interval includes 0)"
+    assert [one.state for one in (sure, unsure, below, behind)] == [
+        "ahead",
+        "cannot be decided",
+        "cannot be decided",
+        "behind",
+    ]
+    assert findings.judge_leads([sure, sure]) == "confirmed (ahead in 2, behind in 0, cannot be decided in 0)"
+    assert findings.judge_leads([sure, unsure]).startswith("confirmed in part (ahead in 1,")
+    assert findings.judge_leads([sure, behind]).startswith("confirmed in part (ahead in 1, behind in 1,")
+    assert findings.judge_leads([unsure, below]).startswith("cannot be decided (")
+    assert findings.judge_leads([unsure, behind]).startswith("refuted (ahead in 0, behind in 1,")
     assert findings.judge_leads([]) == "not measured"
+    assert sure.mark == " (ahead: +0.200 [0.100, 0.300])"
+    both = findings.compare_leads([*sure.differences, *behind.differences])
+    assert both.mark == " (behind: +0.200 [0.100, 0.300], -0.200 [-0.300, -0.100])"
+
+
+def test_networks_that_were_not_trained_to_the_end_refute_nothing() -> None:
+    behind = findings.compare_leads([Interval(-0.2, -0.3, -0.1, 9, 0, 9)])
+    for verdict in (
+        findings.judge_leads([behind], [GLOVE]),
+        findings.claim_verdict([False, False], [GLOVE]),
+    ):
+        assert verdict.startswith("cannot be decided before the networks are trained to the end")
+    assert findings.judge_leads([behind], [OWN_GLOVE]).startswith("refuted")
+    assert findings.claim_verdict([False], [OWN_GLOVE]) == "refuted"
+    assert findings.claim_verdict([True], [GLOVE]) == "confirmed"
 
 
 def test_the_shipped_scorers_decide_no_claim() -> None:
@@ -610,9 +628,9 @@ def test_the_shipped_scorers_decide_no_claim() -> None:
         if scorer.reading == SHIPPED and scorer.kind == "ssrem":
             held[scorer, corpus] = replace(told, scores=told.scores[:, ::-1].copy())
     [claim, *_] = findings.describe_separation(held, (OWN_GLOVE, SHIPPED))
-    assert ": confirmed;" in claim
+    assert ": confirmed (" in claim
     assert "shipped" in claim
-    assert "(not ahead)" in claim
+    assert "(behind: " in claim
 
 
 def test_what_is_written_names_no_folder_and_is_the_same_twice(found: Reproduction, tmp_path: Path) -> None:

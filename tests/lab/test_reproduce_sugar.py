@@ -333,10 +333,10 @@ def test_with_answers_every_row_and_what_was_reached(tmp_path: Path) -> None:
     assert value["Table 4: five folds", "TF-IDF, ties shared, u", PRECISION] == 0.5
     curve = f"Figure 5: {PRECISION} by number of distractors"
     assert [value[curve, CROSS.row, n] for n in ("0", "5", "10", "15")] == [1.0, 0.0, 0.0, 0.0]
-    figures = [*tables.like_for_like_figures(figures), *figures]
-    alike = {figure.row: figure for figure in figures if figure.table == tables.LIKE_FOR_LIKE}
+    figures = [*tables.candidate_figures(figures), *figures]
+    alike = {figure.row: figure for figure in figures if figure.table == tables.SAME_CANDIDATES}
     assert (alike[f"{OURS_EVERY.row}, u+S"].published, alike[f"{CROSS.row}, 15"].published) == (0.785, 0.73)
-    other = {figure.row for figure in figures if figure.table == tables.NOT_ALIKE}
+    other = {figure.row for figure in figures if figure.table == tables.FEWER_CANDIDATES}
     assert {f"{OURS.row}, u+S", f"{CROSS_OWN.row}, u+S"} <= other
     assert not other & set(alike)
     told = " ".join(list_sugar_notes(found, figures))

@@ -18,7 +18,7 @@ from rejoinder_lab.papers.sugar.rankers import TFIDF
 from rejoinder.selection.ranking.evaluation import ranker_standings
 from rejoinder.selection.ranking.result import NDCG, PRECISION
 from rejoinder.table import to_markdown
-from tools.paper_index import find_cells, find_example, judge_cell, read_inventory
+from tools.paper_index import find_cells, find_example, judge_cell, paper_table, read_inventory
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
@@ -115,6 +115,22 @@ def test_a_figure_is_better_only_in_a_column_that_says_what_is() -> None:
     assert [judge_cell(by_column, one) for one in (cell, spread)] == ["better", "higher"]
     assert judge_cell(by_column, {**cell, "column": "copy minus true"}) == "worse"
     assert [judge_cell({"better": "higher"}, cell), judge_cell({}, cell)] == ["better", "higher"]
+
+
+def test_the_index_counts_other_encoders_by_themselves() -> None:
+    [line] = [one for one in paper_table("scarce").splitlines() if "from our own augmentation" in one]
+    assert "the paper's own metrics, 24: 24 worse" in line
+    assert "another encoder, 28: " in line
+    [entry] = [one for one in read_inventory()["scarce"] if "from our own augmentation" in one["what"]]
+    assert {cell["column"] for _, cell in find_cells(entry)} == {"OURS-SINGLE", "OURS-MULTI"}
+    assert "BERT precision, one reference and ours | 0.378 | 0.427 [0.337, 0.501] | other encoder |" in paper_table(
+        "scarce"
+    )
+
+
+def test_what_was_not_measured_is_not_counted() -> None:
+    [line] = [one for one in paper_table("chosen").splitlines() if one.startswith("| Table 3 |")]
+    assert line.endswith("|  |  |  |  |  |")
 
 
 def test_our_network_is_not_compared_with_the_printed_figures_of_idk() -> None:

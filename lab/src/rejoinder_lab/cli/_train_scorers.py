@@ -65,7 +65,9 @@ def _scorer_options(loss: bool) -> Callable[[Callable[..., None]], Callable[...,
             "--reference", metavar="SPEC", help="The metric for the referenced part, g [the default of the scorer]."
         ),
         click.option("--resume", is_flag=True, help="Continue from the checkpoint in the folder, to the same result."),
-        click.option("--paper", is_flag=True, help="Train as the paper's authors do, with plain means and a random M."),
+        click.option(
+            "--paper", is_flag=True, help="Train with most settings of the authors' program: plain means, a random M."
+        ),
     ]
     if loss:
         shared.append(

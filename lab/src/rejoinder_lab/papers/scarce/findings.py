@@ -30,8 +30,8 @@ def list_part_findings(figures: Sequence[Figure]) -> list[str]:
     first, second = (f"Table {n}: {tables.SPEARMAN}, {CASES[0]}" for n in (1, 2))
     row = "BLEU-4"
 
-    def gain(title: str) -> str:
-        return _describe_gain(cells[title, row, f"{tables.SPEARMAN}, {CASES[0]}"])
+    def gain(title: str, way: str = tables.SPEARMAN) -> str:
+        return _describe_gain(cells[title, row, f"{way}, {CASES[0]}"])
 
     found = []
     if (first, row, PARAPHRASE_SINGLE) in cells:
@@ -50,7 +50,8 @@ def list_part_findings(figures: Sequence[Figure]) -> list[str]:
         found.append(_NOTES.text("paraphrases", row=row, gain=raised, **values, **alike))
     if (second, NOT_ADAPTED, row) in cells:
         values = {name: cells[second, part, row].measured for name, part in (("ours", WHOLE), ("without", NOT_ADAPTED))}
-        found.append(_NOTES.text("adapted", row=row, gain=gain(tables.ADAPTATION_GAIN), **values))
+        gains = {"gain": gain(tables.ADAPTATION_GAIN), "within": gain(tables.ADAPTATION_GAIN, tables.WITHIN)}
+        found.append(_NOTES.text("adapted", row=row, **gains, **values))
     return found
 
 

@@ -1,12 +1,14 @@
-"""What the SSREM paper claims, each in a sentence with what was measured here: confirmed or refuted.
+"""What the SSREM paper claims, each in a sentence with what was measured here: confirmed, refuted or undecided.
 
 The criteria were set before ``test`` or a rated row was measured: the order of two scorers at the same places, whether
 the interval of their difference excludes 0, and the minimum values for SSREM. Each claim is judged twice, for scorers
-trained as the authors' program does and for ours. Scorers over the aptness encoder are shown but do not count.
+trained with most settings of the authors' program and for ours. Scorers over the aptness encoder are shown but do not
+count.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -25,37 +27,61 @@ SC, RAND = "same_conversation", "random"
 NOTES = load_notes("ssrem")
 
 
-def claim_verdict(held: Sequence[bool]) -> str:
+AHEAD, BEHIND, OPEN = "ahead", "behind", "cannot be decided"
+UNFINISHED = f"{OPEN} before the networks are trained to the end"
+
+
+def claim_verdict(held: Sequence[bool], readings: Sequence[TurnReading] = ()) -> str:
     """Return the verdict on a claim, from whether it holds in each cell."""
     if not held:
         return "not measured"
-    return "confirmed" if all(held) else "confirmed in part" if any(held) else "refuted"
+    return "confirmed" if all(held) else "confirmed in part" if any(held) else _refute(readings)
+
+
+def _refute(readings: Sequence[TurnReading]) -> str:
+    """The verdict where nothing speaks for a claim: networks whose loss was still falling refute none."""
+    return UNFINISHED if any(reading.paper for reading in readings) else "refuted"
 
 
 class ScorerLead(NamedTuple):
-    """Whether a scorer is ahead of all others, and whether all intervals of the differences exclude 0."""
+    """The differences of a scorer to all others."""
 
-    order: bool
-    apart: bool
+    differences: tuple[Interval, ...]
+
+    @property
+    def state(self) -> str:
+        """Ahead of all others, behind one of them, or neither, each beyond the interval."""
+        if any(one.high < 0 for one in self.differences):
+            return BEHIND
+        return AHEAD if all(one.low > 0 for one in self.differences) else OPEN
 
     @property
     def mark(self) -> str:
-        """The remark after a cell."""
-        return "" if self.apart else " (ahead, interval includes 0)" if self.order else " (not ahead)"
+        """The remark after a cell, with the differences that it rests on."""
+        return f" ({self.state}: {', '.join(format_interval(one, '+.3f') for one in self.differences)})"
 
 
 def compare_leads(differences: Sequence[Interval]) -> ScorerLead:
     """Return the lead, from the differences to the other scorers."""
-    return ScorerLead(all(one.value > 0 for one in differences), all(one.low > 0 for one in differences))
+    return ScorerLead(tuple(differences))
 
 
-def judge_leads(cells: Sequence[ScorerLead]) -> str:
-    """Return the verdict on a claim, from its comparisons."""
-    if cells and all(cell.order for cell in cells) and not all(cell.apart for cell in cells):
-        return "confirmed by order, but some intervals include 0"
-    if any(cell.order for cell in cells) and not any(cell.apart for cell in cells):
-        return "undecided, since no lead is beyond its interval"
-    return claim_verdict([cell.order for cell in cells])
+def judge_leads(cells: Sequence[ScorerLead], readings: Sequence[TurnReading] = ()) -> str:
+    """Return the verdict on a claim, from its comparisons, and in how many of them the scorer is ahead or behind."""
+    if not cells:
+        return "not measured"
+    counts = Counter(cell.state for cell in cells)
+    if counts[AHEAD]:
+        verdict = "confirmed" if counts[AHEAD] == len(cells) else "confirmed in part"
+    else:
+        verdict = _refute(readings) if counts[BEHIND] else OPEN
+    said = ", ".join(f"{state} in {counts[state]}" for state in (AHEAD, BEHIND, OPEN))
+    return f"{verdict} ({said})"
+
+
+def format_interval(one: Interval, form: str = ".3f") -> str:
+    """A value with its interval."""
+    return f"{one.value:{form}} [{one.low:.3f}, {one.high:.3f}]"
 
 
 def describe_similarity(figures: Sequence[Figure]) -> Iterator[str]:
@@ -102,7 +128,9 @@ def _describe_separating(held: HeldOutScores, readings: Sequence[TurnReading]) -
         ahead = compare_leads([own.ahead(other, SC) for other in others])
         holds += [ahead] if reading.is_evidence else []
         parts.append(f"{CORPORA[corpus]}, {reading.label} {gaps}{ahead.mark}")
-    return NOTES.text("separation", mode=name_mode(readings), verdict=judge_leads(holds), values="; ".join(parts))
+    return NOTES.text(
+        "separation", mode=name_mode(readings), verdict=judge_leads(holds, readings), values="; ".join(parts)
+    )
 
 
 def _describe_first_places(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
@@ -113,7 +141,9 @@ def _describe_first_places(held: HeldOutScores, readings: Sequence[TurnReading])
         ahead = compare_leads([own.more_often(other) for other in others])
         holds += [ahead] if reading.is_evidence else []
         parts.append(f"{CORPORA[corpus]}, {reading.label} {shares}{ahead.mark}")
-    return NOTES.text("first of five", mode=name_mode(readings), verdict=judge_leads(holds), values="; ".join(parts))
+    return NOTES.text(
+        "first of five", mode=name_mode(readings), verdict=judge_leads(holds, readings), values="; ".join(parts)
+    )
 
 
 def _describe_baseline_separation(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
@@ -121,29 +151,28 @@ def _describe_baseline_separation(held: HeldOutScores, readings: Sequence[TurnRe
     for reading, corpus in iterate_cells(readings):
         own = held[ComparedScorer("ssrem", reading), corpus]
         for name, floor in FLOORS.items():
-            value = own.auc(name).value
-            reached = "reaches" if value >= floor else "misses"
-            parts.append(f"{CORPORA[corpus]}, {reading.label}, {SET_LABELS[name]} {value:.3f} ({reached} {floor:.2f})")
+            auc = own.auc(name)
+            reached = f"{'reaches' if auc.value >= floor else 'misses'} {floor:.2f}"
+            value = format_interval(auc)
+            parts.append(f"{CORPORA[corpus]}, {reading.label}, {SET_LABELS[name]} {value} ({reached})")
     return NOTES.text("floors", mode=name_mode(readings), values="; ".join(parts))
 
 
 def _describe_random_negatives(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
-    parts, holds = [], []
+    parts, holds, largest = [], [], []
     for reading, corpus in iterate_cells(readings):
-        scorers = list_three_scorers(held, reading, corpus)
-        holds += [one.gap(RAND).low > 0 for one in scorers] if reading.is_evidence else []
-        parts.append(f"{CORPORA[corpus]}, {reading.label} {', '.join(f'{one.gap(RAND).value:.2f}' for one in scorers)}")
-    largest = [
-        compare_leads([own.ahead(other, RAND) for other in others])
-        for reading, corpus in iterate_cells(readings)
-        if reading.is_evidence
-        for own, *others in [list_three_scorers(held, reading, corpus)]
-    ]
+        own, *others = scorers = list_three_scorers(held, reading, corpus)
+        ahead = compare_leads([own.ahead(other, RAND) for other in others])
+        if reading.is_evidence:
+            holds += [one.gap(RAND).low > 0 for one in scorers]
+            largest.append(ahead)
+        gaps = ", ".join(format_interval(one.gap(RAND), ".2f") for one in scorers)
+        parts.append(f"{CORPORA[corpus]}, {reading.label} {gaps}{ahead.mark}")
     return NOTES.text(
         "random",
         mode=name_mode(readings),
-        verdict=claim_verdict(holds),
-        largest=judge_leads(largest),
+        verdict=claim_verdict(holds, readings),
+        largest=judge_leads(largest, readings),
         values="; ".join(parts),
     )
 
@@ -152,11 +181,13 @@ def _describe_falling_scores(held: HeldOutScores, readings: Sequence[TurnReading
     parts, holds = [], []
     for reading, corpus in iterate_cells(readings):
         own = held[ComparedScorer("ssrem", reading), corpus]
-        means = [own.mean(name).value for name in SET_LABELS]
-        falling = all(a > b for a, b in pairwise(means))
+        means = [own.mean(name) for name in SET_LABELS]
+        falling = all(a.value > b.value for a, b in pairwise(means))
         holds += [falling] if reading.is_evidence else []
-        parts.append(f"{CORPORA[corpus]}, {reading.label} {', '.join(f'{mean:.3f}' for mean in means)}")
-    return NOTES.text("order of sets", mode=name_mode(readings), verdict=claim_verdict(holds), values="; ".join(parts))
+        parts.append(f"{CORPORA[corpus]}, {reading.label} {', '.join(map(format_interval, means))}")
+    return NOTES.text(
+        "order of sets", mode=name_mode(readings), verdict=claim_verdict(holds, readings), values="; ".join(parts)
+    )
 
 
 def _describe_other_scorers(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
@@ -165,9 +196,11 @@ def _describe_other_scorers(held: HeldOutScores, readings: Sequence[TurnReading]
         _, rsrem, ruber = list_three_scorers(held, reading, corpus)
         if reading.is_evidence:
             holds += [rsrem.gap(SC).low <= 0, *(ruber.gap(name).low <= 0 for name in SETS[:3])]
-        values = [rsrem.auc(SC).value, *(ruber.auc(name).value for name in SETS[:3])]
-        parts.append(f"{CORPORA[corpus]}, {reading.label} {', '.join(f'{value:.3f}' for value in values)}")
-    return NOTES.text("other scorers", mode=name_mode(readings), verdict=claim_verdict(holds), values="; ".join(parts))
+        values = [rsrem.auc(SC), *(ruber.auc(name) for name in SETS[:3])]
+        parts.append(f"{CORPORA[corpus]}, {reading.label} {', '.join(map(format_interval, values))}")
+    return NOTES.text(
+        "other scorers", mode=name_mode(readings), verdict=claim_verdict(holds, readings), values="; ".join(parts)
+    )
 
 
 def iterate_cells(readings: Sequence[TurnReading]) -> Iterator[tuple[TurnReading, str]]:
@@ -201,11 +234,12 @@ def _describe_scorer_order(heading: str, correlations: CorrelationsBySet, readin
         steps = [mean_difference(correlations, a, b, "spearman") for a, b in pairwise(rows)]
         lead = compare_leads(steps)
         holds += [lead] if reading.is_evidence else []
-        differences = ", ".join(f"{one.value:+.3f} [{one.low:.3f}, {one.high:.3f}]" for one in steps)
         values = _format_scorer_order([_mean_row_correlation(correlations, row) for row in rows])
-        parts.append(f"{reading.label} {values} (differences {differences})")
+        parts.append(f"{reading.label} {values}{lead.mark}")
     mode = name_mode(readings)
-    return NOTES.text(heading, mode=mode, verdict=judge_leads(holds), n=len(correlations), values="; ".join(parts))
+    return NOTES.text(
+        heading, mode=mode, verdict=judge_leads(holds, readings), n=len(correlations), values="; ".join(parts)
+    )
 
 
 def _describe_above_metrics(correlations: CorrelationsBySet, readings: Sequence[TurnReading]) -> str:
@@ -219,7 +253,7 @@ def _describe_above_metrics(correlations: CorrelationsBySet, readings: Sequence[
     return NOTES.text(
         "baselines",
         mode=name_mode(readings),
-        verdict=judge_leads(holds),
+        verdict=judge_leads(holds, readings),
         values=", ".join(parts),
         best=_mean_row_correlation(correlations, best),
         row=best,
@@ -233,7 +267,7 @@ def describe_baseline_agreement(correlations: CorrelationsBySet) -> str:
         for name, rows in correlations.items():
             interval = rows[row].interval
             holds.append(not (interval.low > 0 or interval.high < 0))
-            parts.append(f"{row} on {name} {interval.value:.3f} [{interval.low:.3f}, {interval.high:.3f}]")
+            parts.append(f"{row} on {name} {format_interval(interval)}")
     return NOTES.text("baselines and people", verdict=claim_verdict(holds), values="; ".join(parts))
 
 

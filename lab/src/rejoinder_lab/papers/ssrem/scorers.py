@@ -1,4 +1,4 @@
-"""The scorers that the SSREM reproduction compares: trained as the authors' program does and as ours does.
+"""The scorers of the SSREM reproduction, with most settings of the authors' program and with ours.
 
 V is word averages, MiniLM or the aptness encoder. Trained scorers are stored in ``<cache>/scorers`` under a digest of
 recipe, V, g and dialogues, so that a second run trains nothing; interrupted training continues where it stopped.
@@ -40,7 +40,7 @@ class TurnReading:
     label: str
     encoder: str
     on: tuple[str, ...] = BOTH  # the corpora to train on
-    paper: bool = False  # as the authors' program trains
+    paper: bool = False  # with most settings of the authors' program
     shipped: bool = False
 
     @property

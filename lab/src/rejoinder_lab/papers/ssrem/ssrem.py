@@ -1,7 +1,8 @@
 """The SSREM paper (Bak and Oh 2020) on the available corpora: Tables 1, 2, 4 and 5, Figures 2 to 5, sections 6 to 8.
 
-Three scorers, RUBER, RSREM and SSREM, are trained as the authors' program does and as ours does (``jobs``); what they
-answered is stored, and the tables are made from it, so no model is needed here. Nothing is chosen by the rated rows.
+Three scorers, RUBER, RSREM and SSREM, are trained with most settings of the authors' program and with ours (``jobs``);
+what they answered is stored, and the tables are made from it, so no model is needed here. Nothing is chosen by the
+rated rows.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from rejoinder_lab.papers.ssrem.claims import (
     SC,
     claim_verdict,
     compare_leads,
+    format_interval,
     iterate_cells,
     judge_leads,
     list_three_scorers,
@@ -35,7 +36,9 @@ def describe_transfer(held: HeldOutScores, readings: Sequence[TurnReading]) -> I
                 f"Rand {', '.join(f'{one.gap(RAND).value:.2f}' for one in (own, *others))}{ahead.mark}"
             )
     if parts:
-        yield NOTES.text("transfer", mode=name_mode(readings), verdict=judge_leads(holds), values="; ".join(parts))
+        yield NOTES.text(
+            "transfer", mode=name_mode(readings), verdict=judge_leads(holds, readings), values="; ".join(parts)
+        )
 
 
 def describe_copying(held: HeldOutScores, readings: Sequence[TurnReading]) -> Iterator[str]:
@@ -50,11 +53,11 @@ def _describe_fooling(held: HeldOutScores, readings: Sequence[TurnReading]) -> s
         scorers = list_three_scorers(held, reading, corpus)
         own, _, ruber = (one.raised(COPY) for one in scorers)
         holds += [own.value < ruber.value] if reading.is_evidence else []
-        raised = ", ".join(f"{one.raised(COPY).value:+.3f}" for one in scorers)
+        raised = ", ".join(format_interval(one.raised(COPY), "+.3f") for one in scorers)
         wins = ", ".join(f"{100 * one.won(COPY).value:.0f}" for one in scorers)
         parts.append(f"{CORPORA[corpus]}, {reading.label} {raised} (true reply wins {wins}%)")
     mode = name_mode(readings)
-    return NOTES.text("copying", **COPIED, mode=mode, verdict=claim_verdict(holds), values="; ".join(parts))
+    return NOTES.text("copying", **COPIED, mode=mode, verdict=claim_verdict(holds, readings), values="; ".join(parts))
 
 
 def _describe_copy_training(held: HeldOutScores, readings: Sequence[TurnReading]) -> Iterator[str]:
@@ -65,12 +68,15 @@ def _describe_copy_training(held: HeldOutScores, readings: Sequence[TurnReading]
             before, after = held[plain, corpus], held[against, corpus]
             holds.append(after.won(COPY).low > before.won(COPY).high)
             parts.append(
-                f"{CORPORA[corpus]}, {reading.label} {before.won(COPY).value:.3f} to {after.won(COPY).value:.3f}; "
-                f"AUC against SC {before.auc(SC).value:.3f} to {after.auc(SC).value:.3f}"
+                f"{CORPORA[corpus]}, {reading.label} {format_interval(before.won(COPY))} to "
+                f"{format_interval(after.won(COPY))}; "
+                f"AUC against SC {format_interval(before.auc(SC))} to {format_interval(after.auc(SC))}"
             )
     if parts:
         mode = name_mode(readings)
-        yield NOTES.text("training against copies", mode=mode, verdict=claim_verdict(holds), values="; ".join(parts))
+        yield NOTES.text(
+            "training against copies", mode=mode, verdict=claim_verdict(holds, readings), values="; ".join(parts)
+        )
 
 
 def describe_ranking(held: HeldOutScores, readings: Sequence[TurnReading]) -> str:
@@ -83,7 +89,9 @@ def describe_ranking(held: HeldOutScores, readings: Sequence[TurnReading]) -> st
             holds += [ahead] if reading.is_evidence else []
             gaps = ", ".join(f"{one.gap(name).value:.2f}" for name in (SC, RAND) for one in (ranked, plain))
             parts.append(f"{CORPORA[corpus]}, {reading.label} {gaps}{ahead.mark}")
-    return NOTES.text("ranking", mode=name_mode(readings), verdict=judge_leads(holds), values="; ".join(parts))
+    return NOTES.text(
+        "ranking", mode=name_mode(readings), verdict=judge_leads(holds, readings), values="; ".join(parts)
+    )
 
 
 def describe_seeds(held: HeldOutScores) -> Iterator[str]:

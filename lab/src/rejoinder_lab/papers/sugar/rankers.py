@@ -40,7 +40,7 @@ class RankerVariant(NamedTuple):
         return self.trained if self.own else INPUTS
 
     @property
-    def like_for_like(self) -> bool:
+    def same_candidates(self) -> bool:
         """Whether it is trained on the candidates that the paper trains on."""
         return ALL_CANDIDATES[0] in self.changes
 

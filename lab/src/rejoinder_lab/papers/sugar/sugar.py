@@ -28,7 +28,7 @@ def reproduce() -> Reproduction:
     rows = statistics.read_sugar_examples()
     measures = measure_rankers()
     ranked = add_earlier(tables.list_ranker_figures(measures))
-    figures = [*statistics.list_count_figures(rows), *tables.like_for_like_figures(ranked), *ranked]
+    figures = [*statistics.list_count_figures(rows), *tables.candidate_figures(ranked), *ranked]
     return Reproduction(
         "sugar",
         "SUGAR: situated, proactive response selection",
@@ -69,7 +69,7 @@ def list_sugar_notes(measures: SugarMeasures, figures: Sequence[Figure]) -> list
     n = len(measures.by_input[REQUEST].ranked.questions)
     return [
         *_describe_missing(measures, figures),
-        _NOTES.text("like for like"),
+        _NOTES.text("training candidates"),
         *_describe_trainings(measures),
         *_describe_reached(figures),
         *_describe_shared(measures),
@@ -108,7 +108,7 @@ def _describe_reached(figures: Sequence[Figure]) -> Iterator[str]:
     """How close each ranker came to the targets, and what distractors cost it."""
     for variant in VARIANTS:
         values = _row_precisions(figures, variant.row)
-        if variant in (OURS, OURS_EVERY) or (variant.like_for_like and variant.seeds > 1):
+        if variant in (OURS, OURS_EVERY) or (variant.same_candidates and variant.seeds > 1):
             parts = [
                 f"{name} {v:.3f} ({_compare_with_target(name, v)})" for name, v in values.items() if name in FLOORS
             ]
@@ -145,7 +145,7 @@ def _describe_shared(measures: SugarMeasures) -> Iterator[str]:
 
 def _row_precisions(figures: Sequence[Figure], row: str) -> dict[str, float]:
     """The Precision@1 of a ranker by input, as far as it is known, measured now or earlier."""
-    tables_of = (tables.LIKE_FOR_LIKE, tables.NOT_ALIKE)
+    tables_of = (tables.SAME_CANDIDATES, tables.FEWER_CANDIDATES)
     return {
         figure.row.removeprefix(f"{row}, "): figure.measured
         for figure in figures

@@ -18,9 +18,9 @@ _PUBLISHED = load_published("sugar")
 STEPS = {RELEVANT: "0"} | {n: n for n in DISTRACTORS}
 TABLE_4_INPUTS = (REQUEST, RELEVANT, WHOLE)
 TABLE_4 = "Table 4: five folds"
-LIKE_FOR_LIKE = "Table 4, like for like: our rankers as the paper trains, beside its best"
-NOT_ALIKE = (
-    "Table 4, not like for like: our rankers, trained without candidates that are references of held-out questions"
+SAME_CANDIDATES = "Table 4, the paper's training candidates: our rankers as the paper trains, beside its best"
+FEWER_CANDIDATES = (
+    "Table 4, fewer training candidates: our rankers, trained without those that are references of held-out questions"
 )
 
 
@@ -67,7 +67,7 @@ def sugar_table_4(measures: SugarMeasures) -> Iterator[Figure]:
                 yield Figure(table, row, measure, None, float("nan"), note=note)
 
 
-def like_for_like_figures(figures: Sequence[Figure]) -> Iterator[Figure]:
+def candidate_figures(figures: Sequence[Figure]) -> Iterator[Figure]:
     """The trained rankers of both kinds apart, those trained as in the paper beside its best figure for the input."""
     known = {(figure.row, figure.column): figure for figure in figures if figure.table == TABLE_4}
     known |= {
@@ -79,8 +79,8 @@ def like_for_like_figures(figures: Sequence[Figure]) -> Iterator[Figure]:
         for input_name in (*TABLE_4_INPUTS, DISTRACTORS[-1]):
             figure = known.get((f"{variant.row}, {input_name}", PRECISION))
             if figure is not None:
-                table = LIKE_FOR_LIKE if variant.like_for_like else NOT_ALIKE
-                published = _find_best_published(input_name) if variant.like_for_like else None
+                table = SAME_CANDIDATES if variant.same_candidates else FEWER_CANDIDATES
+                published = _find_best_published(input_name) if variant.same_candidates else None
                 yield replace(
                     figure, table=table, row=f"{variant.row}, {input_name}", column=PRECISION, published=published
                 )

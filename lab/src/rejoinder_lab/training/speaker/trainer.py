@@ -71,7 +71,7 @@ class ScorerRecipe:
     batch: int = 512
     patience: int = 2
     clip: float = 0.0  # the largest norm of a gradient; 0: any
-    paper: bool = False  # as the authors' program trains: see ``paper_recipe``
+    paper: bool = False  # with most settings of the authors' program: see ``paper_recipe``
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
@@ -97,9 +97,10 @@ class ScorerRecipe:
 
 
 def paper_recipe(kind: Kind, **choices: Any) -> ScorerRecipe:
-    """Return the recipe of the authors' program, for all three kinds alike, with other choices.
+    """Return a recipe with most settings of the authors' program, for all three kinds alike, with other choices.
 
-    V is the plain mean over the context (at most 40 utterances) and over the reply. M begins as random normal numbers.
+    V is the plain mean over the context (at most 40 utterances) and over the reply. M begins as random normal numbers
+    with a deviation of 1 over the root of the dimensions (theirs: 1); 200 epochs at most (theirs: 2,000).
     The negatives of a place are drawn once (equation 3). The losses of a batch are summed, over raw scores: tanh comes
     in only when a reply is scored. The rate is the same in every step. Places without a reply from each of the four
     sets are left out.
