@@ -143,4 +143,4 @@ def test_the_default_is_the_cross_encoder_that_comes_with_the_package() -> None:
     expected = [1 / (1 + math.exp(-value)) for value in log_odds]
     assert Nsp().score(PAIRS) == pytest.approx(expected, abs=1e-12)
     assert Nsp().details() == {"weights": open_aptness().digest[:12]}
-    assert Nsp().cut([*PAIRS, pair(["the cat sat " * 60], "yes")]) == [False] * 4 + [True]
+    assert Nsp().cut([*PAIRS, pair(["the cat sat " * 120], "yes")]) == [False] * 4 + [True]

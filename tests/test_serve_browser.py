@@ -165,8 +165,9 @@ def test_models_show_their_cards_and_licences(page: Any) -> None:
     page.click("nav >> text=Models")
     assert page.locator("button[aria-label^='Fetch gpt2 under the licence MIT']").count() == 1
     page.click("tbody >> text=aptness")
-    assert "CC-BY-NC-SA-4.0" in page.inner_text("main")
+    assert "CC-BY-SA-4.0" in page.inner_text("main")
     assert page.locator(".prose p").count() > 1
+    assert page.locator(".prose td.number").count() > 1  # aligned without a style, which the page's policy forbids
 
 
 def test_a_stranger_sees_nothing(browser: Any, site: tuple[str, str]) -> None:

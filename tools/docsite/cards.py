@@ -10,14 +10,15 @@ from typing import Any
 
 from tools.docsite.page import DOCS, ROOT, Page
 
-# Those of the core, and those of the lab.
-WEIGHTS = (ROOT / "src" / "rejoinder" / "models" / "weights", ROOT / "lab" / "src" / "rejoinder_lab" / "weights")
+LAB = ROOT / "lab" / "src" / "rejoinder_lab" / "weights"
+RESEARCH = LAB / "research"  # a set of weights, with the same models as the core
+WEIGHTS = (ROOT / "src" / "rejoinder" / "models" / "weights", LAB, RESEARCH)
 
 
 def card_pages() -> list[Page]:
     """The card of every model that comes with a package: the page beside its weights, or what its JSON says."""
-    folders = [folder for weights in WEIGHTS for folder in weights.iterdir() if folder.is_dir()]
-    return [_card(folder) for folder in sorted(folders, key=lambda folder: folder.name)]
+    folders = [folder for weights in WEIGHTS for folder in weights.iterdir() if folder.is_dir() and folder != RESEARCH]
+    return [_card(folder) for folder in sorted(folders, key=lambda folder: (folder.name, folder.parent == RESEARCH))]
 
 
 def _card(folder: Path) -> Page:
@@ -31,7 +32,8 @@ def _card(folder: Path) -> Page:
         text = "\n".join(
             [f"# Card: `{name}`", "", f"From [{page.name}]({page.name}).", "", "| | |", "|---|---|", *rows, ""]
         )
-    return Page(page.relative_to(ROOT).as_posix(), f"models/{name}.html", text, f"Card: {name}")
+    mark = f"{name}-research" if folder.parent == RESEARCH else name
+    return Page(page.relative_to(ROOT).as_posix(), f"models/{mark}.html", text, f"Card: {mark}")
 
 
 def _flat(about: dict[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
