@@ -98,6 +98,7 @@ def render_card(text: str) -> Markup:
     html = _HEADING.sub(lambda match: f"<{match[1]}h{min(6, int(match[2]) + 1)}>", html)
     # The page's policy forbids styles in tags: what is aligned to the right has a class.
     html = html.replace('style="text-align:right"', 'class="number"')
+    html = re.sub(r' style="text-align:\w+"', "", html)
     html = re.sub(r"<th[^>]*></th>", "<td></td>", html)  # the corner of a table is not a heading
     numbers = itertools.count(1)
     box = '<div class="box" role="region" tabindex="0" aria-label="Table {}"><table>'
