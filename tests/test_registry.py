@@ -132,11 +132,12 @@ def test_a_folder_is_listed_again_only_when_it_changes(monkeypatch: pytest.Monke
     assert detect_format(sample) == "csv"
 
 
-def test_a_plug_in_adds_a_command_a_metric_and_a_list(tmp_path: Path) -> None:
+def test_a_plug_in_adds_a_command_a_metric_a_system_and_a_list(tmp_path: Path) -> None:
     about = tmp_path / "mine-1.0.dist-info"
     about.mkdir()
     (about / "entry_points.txt").write_text(
         "[rejoinder.cli]\nwave = mine\n[rejoinder.metrics]\nwaves = mine:Waves\n"
+        "[rejoinder.systems]\nfirst = mine:First\nwrong = mine:Waves\n"
         "[rejoinder.reports.listing]\nwaves = mine:list_waves\n[console_scripts]\nmine = mine:main\n"
     )
     (tmp_path / "mine.py").write_text(
@@ -145,12 +146,20 @@ def test_a_plug_in_adds_a_command_a_metric_and_a_list(tmp_path: Path) -> None:
         "@click.command(short_help='Wave')\ndef command():\n    click.echo('hello')\n"
         "@dataclass(frozen=True)\nclass Waves(Metric):\n    'Waves.'\n    citation = 'mine'\n"
         "    def score(self, pairs):\n        return [1.0 for _ in pairs]\n"
+        "from rejoinder.systems import System\n"
+        "@dataclass(frozen=True)\nclass First(System):\n    'The first candidate.'\n    k: int = 1\n"
+        "    citation = 'mine'\n    def score(self, questions):\n"
+        "        return [[float(not n) for n, _ in enumerate(q.candidates)] for q in questions]\n"
         "def list_waves():\n    return Table('Waves', ['wave'], [['one']])\n"
     )
     code = (
         "import rejoinder; from rejoinder.cli import program; from click.testing import CliRunner\n"
         "print(CliRunner().invoke(program, ['wave']).output, CliRunner().invoke(program, ['--help']).output)\n"
         "print(rejoinder.score(['Hi.'], 'waves')['waves'], rejoinder.list_('waves').rows)\n"
+        "from rejoinder.systems import parse_system, system_signature\n"
+        "first = parse_system('first(k=2)'); print(first, first == parse_system(str(first)))\n"
+        "print(system_signature(first), first.answer(['Hi.'], ['Hello.', 'Soup.']))\n"
+        "try:\n    parse_system('wrong')\nexcept rejoinder.RejoinderError as error:\n    print(error)\n"
         "print(CliRunner().invoke(program, ['list', 'waves']).output)\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
@@ -159,4 +168,6 @@ def test_a_plug_in_adds_a_command_a_metric_and_a_list(tmp_path: Path) -> None:
     assert done.stdout.startswith("hello\n")
     assert "wave" in done.stdout.partition("Serving and help")[2].partition("\n")[0]
     assert "[1.] [['one']]" in done.stdout
+    assert "first(k=2) True\nfirst|k:2|version:1 [1.0, 0.0]\n" in done.stdout
+    assert "the entry point 'wrong' of mine:Waves is not a System\n" in done.stdout
     assert done.stdout.rstrip().endswith("one")

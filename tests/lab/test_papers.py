@@ -72,6 +72,8 @@ def test_a_page_names_the_models_behind_its_figures_with_licence_and_digest(
     (line,) = [line for line in (tmp_path / "tiny.md").read_text().splitlines() if line.startswith("Models")]
     shown = [f"{use.name} (weights research, CC BY-NC-SA 4.0, {use.digest})" for use in made.models]
     assert line == f"Models, with licence and digest: {'; '.join(shown)}."
+    monkeypatch.setenv("REJOINDER_WEIGHTS", "permissive")  # a user's choice comes first
+    assert {use.weights for use in papers.reproduce("idk").models} == {"permissive"}
     write_reproduction(replace(made, models=()), tmp_path)
     assert "Models" not in (tmp_path / "tiny.md").read_text()
 

@@ -62,13 +62,22 @@ class System:
         return self.score([Question("asked", turns, tuple(Candidate(text) for text in candidates))])[0]
 
     def __str__(self) -> str:
-        return specs.format_spec(type(self).__module__.rpartition(".")[2], self)
+        return specs.format_spec(_name_of(type(self)), self)
+
+
+_names: dict[type[System], str] = {}  # of systems that come by entry points
+
+
+def _name_of(cls: type[System]) -> str:
+    """The name that users type: that of the entry point, else that of the file."""
+    return _names.get(cls, cls.__module__.rpartition(".")[2])
 
 
 def _load_entry_point(entry: EntryPoint) -> type[System]:
     cls = entry.load()
     if not (isinstance(cls, type) and issubclass(cls, System)):
         raise SpecError(f"the entry point {entry.name!r} of {entry.value} is not a System")
+    _names[cls] = entry.name
     return cls
 
 
@@ -121,7 +130,7 @@ def system_signature(system: System) -> str:
     >>> rejoinder.systems.system_signature(rejoinder.systems.parse_system("tfidf")).startswith("tfidf|")
     True
     """
-    parts = [type(system).__module__.rpartition(".")[2]]
+    parts = [_name_of(type(system))]
     parts += [f"{f.name}:{getattr(system, f.name)}" for f in dataclasses.fields(system)]
     parts += [f"{key}:{value}" for key, value in sorted(system.details().items())]
     return "|".join([*parts, f"version:{system.version}"])
